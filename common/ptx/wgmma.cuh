@@ -1,0 +1,76 @@
+// wgmma: one warpgroup (128 threads) multiplies two tiles that lie in shared memory.                    PTX
+// §9.7.15 Everything here is .sync.aligned: all 128 threads of the warpgroup execute it together.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/smem_addr.cuh"
+
+namespace ptx {
+
+// wgmma.fence.sync.aligned;                                                                            sm_90a
+// wgmma fence: orders earlier accesses to the accumulator registers before the next wgmma. It says nothing
+// about shared memory.
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// wgmma.commit_group.sync.aligned;                                                                     sm_90a
+// Closes a group of all wgmma issued since the last commit.
+__device__ __forceinline__ void wgmma_commit_group() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// wgmma.wait_group.sync.aligned N;                                                                     sm_90a
+// Waits until at most the kPending newest groups are unfinished. Before it the accumulators may not be
+// touched and the operand tiles may not be overwritten.
+template <int kPending>
+__device__ __forceinline__ void wgmma_wait_group() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// The 64-bit matrix descriptor of a K-major tile with 128-byte rows and the 128-byte swizzle.     PTX
+// §9.7.15.5.1.2
+//   bits 13:0   start address / 16      (shared window)
+//   bits 29:16  leading dimension byte offset / 16: not used in this layout, 1 by convention
+//   bits 45:32  stride dimension byte offset / 16: from one group of 8 rows to the next, 8 * 128 bytes
+//   bits 63:62  1 = 128-byte swizzle (the tensor map's enumeration counts the other way round)
+// The tile starts at a multiple of 1024 bytes, where the swizzle pattern begins. To step along K inside the
+// 128-byte row, move `tile` by 32 bytes (16 bf16) and leave the rest.
+__device__ __forceinline__ uint64_t wgmma_descriptor_k_major_128B(const void* tile) {
+  constexpr uint64_t kLeading = uint64_t{1} << 16;
+  constexpr uint64_t kStride = uint64_t{8 * 128 / 16} << 32;
+  constexpr uint64_t kSwizzle128B = uint64_t{1} << 62;
+  return ((smem_addr(tile) & 0x3FFFF) >> 4) | kLeading | kStride | kSwizzle128B;
+}
+
+#define PTX_OUT4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define PTX_OUT16(d, i) PTX_OUT4(d, i), PTX_OUT4(d, i + 4), PTX_OUT4(d, i + 8), PTX_OUT4(d, i + 12)
+#define PTX_OUT64(d, i) PTX_OUT16(d, i), PTX_OUT16(d, i + 16), PTX_OUT16(d, i + 32), PTX_OUT16(d, i + 48)
+
+// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 d, a-desc, b-desc, scale-d, 1, 1, 0, 0; sm_90a d
+// (64x128 floats, 64 a thread) = a (64x16 bf16) * b (128x16 bf16, transposed) + (accumulate ? d : 0), both
+// operands K-major in shared memory. Thread t holds row 16*(t/32) + t%32/4 + 8*((r>>1)&1), column 8*(r>>2) +
+// 2*(t%4) + (r&1) in d[r]. Asynchronous: see wgmma_fence, wgmma_commit_group, wgmma_wait_group.
+__device__ __forceinline__ void wgmma_m64n128k16_f32_bf16_bf16(float (&d)[64], uint64_t desc_a,
+                                                               uint64_t desc_b, bool accumulate) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.b32 p, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+      "}, %64, %65, p, 1, 1, 0, 0;\n"
+      "}"
+      : PTX_OUT64(d, 0)
+      : "l"(desc_a), "l"(desc_b), "r"(static_cast<int>(accumulate)));
+}
+
+#undef PTX_OUT4
+#undef PTX_OUT16
+#undef PTX_OUT64
+
+}  // namespace ptx
