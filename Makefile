@@ -1,15 +1,82 @@
 # The front door: `make` prints the commands. The work is done by CMake and by the scripts in checks/scripts.
+#   BUILD_DIR=build   where everything is built      DEVICE=gpu|emu   instead of the best device
+#   JOBS=N            parallel compilations and tests
 BUILD_DIR ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+DEVICE ?=
+override SCRIPTS := checks/scripts
+export BUILD_DIR JOBS DEVICE
 
 .DEFAULT_GOAL := help
-.PHONY: help build clean
-help:
-	@echo "make build    compile everything"
+.SUFFIXES:
 
-build:
-	@cmake -S . -B '$(BUILD_DIR)' -DCMAKE_BUILD_TYPE=Release
-	@cmake --build '$(BUILD_DIR)' -j$(JOBS)
+# Every recipe below runs with the tools that setup found.
+override TOOLS = . '$(BUILD_DIR)/tools.env' &&
+override PY = $(TOOLS) "$$PYTHON" -B $(SCRIPTS)
+override COMPILE = @sh $(SCRIPTS)/run_build.sh '$(BUILD_DIR)' '$(JOBS)'
+
+.PHONY: help setup build build-gpu run test check status next doctor bench-emulator record format format-check clean distclean
+help:
+	@sh $(SCRIPTS)/run_help.sh
+
+setup:
+	@sh $(SCRIPTS)/setup.sh '$(BUILD_DIR)'
+
+build: setup
+	$(COMPILE)
+
+run: build
+	@$(PY)/run_ladder.py
+
+run-%: build
+	@$(PY)/run_ladder.py --lesson '$*'
+
+test: build
+ifeq ($(DEVICE),gpu)
+	$(COMPILE) programs_gpu
+endif
+	@$(PY)/run_tests.py
+
+check: build
+	@$(PY)/run_check.py
+
+check-%: build
+	@$(PY)/run_check.py --lesson '$*'
+
+hint-%: setup
+	@$(PY)/run_student.py hint '$*'
+
+diff-%: setup
+	@$(PY)/run_student.py diff '$*'
+
+reset-%: setup
+	@$(PY)/run_student.py reset '$*' $(if $(filter yes,$(CONFIRM)),--yes)
+
+status: build
+	@$(PY)/run_student.py status
+
+next: build
+	@$(PY)/run_student.py next
+
+# doctor judges the machine as it is, so it installs nothing.
+doctor:
+	@sh $(SCRIPTS)/doctor.sh
+
+bench-emulator: build
+	@$(PY)/run_bench_emulator.py
+
+record: build
+	$(COMPILE) recorded_gpu
+	@$(PY)/run_record.py record
+
+format: setup
+	@$(PY)/run_format.py --write
+
+format-check: setup
+	@$(PY)/run_format.py
 
 clean:
-	rm -rf '$(BUILD_DIR)'
+	@rm -rf '$(BUILD_DIR)' && echo "removed $(BUILD_DIR)"
+
+distclean: clean
+	@rm -rf .venv build-asan && echo "removed .venv and build-asan"

@@ -1,0 +1,202 @@
+#!/bin/sh
+# setup.sh BUILD_DIR: finds the tools the workbook needs, brings in what is missing, and writes their places to
+# BUILD_DIR/tools.env. Prints one line for each thing it installed; says nothing when nothing was missing.
+#
+#   system packages  with apt-get, as root or through sudo: g++ cmake doctest-dev python3 python3-venv
+#   Python packages  into .venv, no root needed: requirements.txt, and nvcc or CMake where the system has none
+#
+# Environment: VENV_DIR (.venv), NVCC (a certain nvcc), CXX (a certain compiler). Exit: 0 ready, 2 something is missing.
+set -u
+build=$1
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cd "$root" || exit 2
+
+say() { echo "setup: $*"; }
+die() { # die WHAT [LINE]...
+  echo "setup: error: $1" >&2
+  shift
+  for line in "$@"; do echo "  $line" >&2; done
+  exit 2
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# version_at_least HAVE WANT: both as MAJOR.MINOR[.PATCH]
+version_at_least() {
+  [ "${1%%.*}" -gt "${2%%.*}" ] && return 0
+  [ "${1%%.*}" -eq "${2%%.*}" ] || return 1
+  a=${1#*.} b=${2#*.}
+  [ "${a%%.*}" -ge "${b%%.*}" ]
+}
+cmake_version() { "$1" --version 2>/dev/null | sed -n 's/^cmake version \([0-9][0-9.]*\).*/\1/p'; }
+nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9][0-9.]*\),.*/\1/p'; }
+
+# ---- where we may write
+if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then
+  die "cannot write the build folder $build" \
+      "why   the checkout is read-only, or belongs to somebody else" \
+      "try   name a folder of yours: make run BUILD_DIR=/tmp/workbook"
+fi
+build=$(cd "$build" && pwd)
+log=$build/setup.log
+venv=${VENV_DIR:-$root/.venv}
+[ -d "$venv" ] || [ -w "$(dirname "$venv")" ] || venv=$build/venv
+case $venv in /*) ;; *) venv=$root/$venv ;; esac
+
+# ---- what the system has
+find_cxx() {
+  cxx=
+  for candidate in ${CXX:-c++ g++ clang++}; do
+    if have "$candidate"; then cxx=$(command -v "$candidate"); return 0; fi
+  done
+  return 1
+}
+find_cmake() {
+  cmake=
+  for candidate in cmake "$venv/bin/cmake"; do
+    version=$(cmake_version "$candidate")
+    if [ -n "$version" ] && version_at_least "$version" 3.24; then cmake=$(command -v "$candidate"); return 0; fi
+  done
+  return 1
+}
+find_doctest() { [ -e /usr/include/doctest/doctest.h ] || [ -e /usr/local/include/doctest/doctest.h ] || [ -e "$build/_deps/doctest/doctest/doctest.h" ]; }
+can_make_venv() { have python3 && python3 -c 'import venv, ensurepip' 2>/dev/null; }
+have_venv() { [ -x "$venv/bin/python" ] && [ -d "$venv/bin" ] && [ -e "$venv/bin/pip" ]; }
+
+as_root=none
+if have apt-get; then
+  if [ "$(id -u)" = 0 ]; then as_root=
+  elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then as_root=sudo
+  fi
+fi
+
+# ---- system packages: one apt-get call for everything that is missing
+wanted=
+find_cxx || wanted="$wanted g++"
+find_cmake || [ -x "$venv/bin/cmake" ] || wanted="$wanted cmake"
+find_doctest || wanted="$wanted doctest-dev"
+have python3 || wanted="$wanted python3"
+have_venv || can_make_venv || wanted="$wanted python3-venv"
+wanted=${wanted# }
+if [ -n "$wanted" ] && [ "$as_root" != none ]; then
+  say "installing the system packages: $wanted (log: $log)"
+  apt() { ${as_root:+$as_root} env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" >>"$log" 2>&1; }
+  apt update || say "warning: apt-get update failed; trying with the package lists that are there"
+  for package in $wanted; do
+    if apt install --no-install-recommends "$package"; then
+      say "installed $package (system package)"
+    else
+      say "warning: apt-get could not install $package: $(grep '^E:' "$log" | tail -n 1)"
+    fi
+  done
+fi
+find_cxx || die "no C++ compiler" "try   sudo apt-get install g++" "      or name one: make run CXX=/path/to/g++"
+have python3 || die "no python3" "why   it runs the checks and holds the packages the system lacks" "try   sudo apt-get install python3 python3-venv"
+
+# ---- the local Python environment
+make_venv() {
+  have_venv && return 0
+  if can_make_venv && python3 -m venv "$venv" >>"$log" 2>&1; then :
+  elif have virtualenv && virtualenv -q "$venv" >>"$log" 2>&1; then :
+  elif python3 -m pip --python /dev/null --version >/dev/null 2>&1 &&
+       python3 -m venv --without-pip "$venv" >>"$log" 2>&1 &&
+       python3 -m pip --python "$venv/bin/python" install -q pip >>"$log" 2>&1; then :
+  else
+    rm -rf "$venv"
+    return 1
+  fi
+  say "made a Python environment: $venv"
+}
+# pip_install FILE WHAT: installs the packages of one requirements file, once for each content of that file.
+pip_install() {
+  stamp=$venv/.installed-$(basename "$1")
+  cmp -s "$1" "$stamp" && return 0
+  make_venv || return 1
+  say "fetching $2 into $venv"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 -r "$1" >>"$log" 2>&1 || return 1
+  cp "$1" "$stamp"
+  names=$(sed -n 's/^\([a-z-]*\)==.*/\1/p' "$1" | sort -u | paste -s -d '|' -)
+  say "installed $2: $("$venv/bin/python" -m pip list --format=freeze 2>/dev/null | grep -E "^($names)==" | paste -s -d ' ' -)"
+}
+why_no_pip() {
+  if have_venv; then echo "why   pip: $(grep -i '^error' "$log" | tail -n 1)"
+  else echo "why   python3 can make no environment here: the module venv is missing (package python3-venv)"
+  fi
+}
+
+if ! find_cmake; then
+  pip_install "$here/setup_cmake.txt" "CMake" || die "no CMake 3.24 or newer" "$(why_no_pip)" "try   sudo apt-get install cmake python3-venv"
+  find_cmake || die "CMake from the Python packages does not run" "try   $venv/bin/cmake --version"
+fi
+pip_install "$root/requirements.txt" "the Python packages of requirements.txt" ||
+  say "warning: no matplotlib and clang-format: no figures, no format check; all else works. $(why_no_pip)"
+
+# ---- nvcc: 12.4 is the first release with every PTX form used here
+pick_nvcc() { # pick_nvcc CANDIDATE...: the first that is new enough and compiles with a host compiler of this machine
+  for candidate in "$@"; do
+    candidate=$(command -v "$candidate" 2>/dev/null) || continue
+    version=$(nvcc_version "$candidate")
+    [ -n "$version" ] || continue
+    if ! version_at_least "$version" 12.4; then
+      refused="$refused
+  nvcc $version at $candidate is older than 12.4: not used"
+      continue
+    fi
+    for host in "$cxx" g++-15 g++-14 g++-13 g++-12; do
+      have "$host" || continue
+      if echo 'int main() {}' >"$build/probe.cu" && "$candidate" -ccbin "$host" -c "$build/probe.cu" -o "$build/probe.o" >>"$log" 2>&1; then
+        nvcc=$candidate
+        cuda_host=$(command -v "$host")
+        rm -f "$build/probe.cu" "$build/probe.o"
+        return 0
+      fi
+    done
+    refused="$refused
+  nvcc $version at $candidate compiles with no host compiler here: $(tail -n 1 "$log")"
+  done
+  return 1
+}
+venv_nvcc() { for file in "$venv"/lib/python3*/site-packages/nvidia/cu13/bin/nvcc; do [ -x "$file" ] && echo "$file"; done; }
+find_nvcc() {
+  nvcc= refused=
+  if [ -n "${NVCC:-}" ]; then
+    pick_nvcc "$NVCC" || die "NVCC=$NVCC cannot be used" "${refused:-  it is no nvcc}" "try   another one, or leave NVCC unset: an nvcc is found or fetched"
+    return 0
+  fi
+  pick_nvcc nvcc /usr/local/cuda/bin/nvcc $(ls -d /usr/local/cuda-*/bin/nvcc /opt/cuda/bin/nvcc 2>/dev/null | sort -rV) $(venv_nvcc)
+}
+# The trial compilation takes half a second, so an earlier answer that still holds is kept.
+earlier=$(sed -n "s/^NVCC='\(.*\)'$/\1/p" "$build/tools.env" 2>/dev/null)
+if [ -n "$earlier" ] && [ -x "$earlier" ] && [ "${NVCC:-$earlier}" = "$earlier" ] && version_at_least "$(nvcc_version "$earlier")" 12.4; then
+  nvcc=$earlier
+  cuda_host=$(sed -n "s/^CUDA_HOST='\(.*\)'$/\1/p" "$build/tools.env")
+elif ! find_nvcc; then
+  [ -n "$refused" ] && echo "setup:$refused"
+  pip_install "$here/setup_cuda.txt" "the CUDA compiler (about 100 MB)" ||
+    die "no CUDA compiler (nvcc 12.4 or newer), and its Python packages could not be installed" "$(why_no_pip)" \
+        "try   connect this machine to the network, or install the CUDA toolkit and put nvcc on PATH"
+  for home in "$venv"/lib/python3*/site-packages/nvidia/cu13; do
+    [ -e "$home/lib64" ] || ln -s lib "$home/lib64" # nvcc looks for cudart in lib64, the packages put it in lib
+  done
+  find_nvcc || die "the CUDA compiler from the Python packages does not work" "${refused:-  no nvcc in $venv}" "try   make distclean, then make setup"
+  say "using nvcc $(nvcc_version "$nvcc"): $nvcc"
+fi
+
+# ---- the answer
+python=python3
+[ -x "$venv/bin/python" ] && python=$venv/bin/python
+generator="Unix Makefiles"
+have ninja && generator=Ninja
+new=$build/tools.env.new
+cat >"$new" <<END
+# Written by checks/scripts/setup.sh: the tools this build folder uses.
+CMAKE='$cmake'
+CTEST='${cmake%/*}/ctest'
+GENERATOR='$generator'
+CXX_COMPILER='$cxx'
+NVCC='$nvcc'
+CUDA_HOST='$cuda_host'
+PYTHON='$(command -v "$python")'
+VENV='$venv'
+END
+if cmp -s "$new" "$build/tools.env"; then rm -f "$new"; else mv "$new" "$build/tools.env"; fi
