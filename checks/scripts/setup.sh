@@ -113,13 +113,18 @@ pip_install() {
   cmp -s "$1" "$stamp" && return 0
   make_venv || return 1
   say "fetching $2 into $venv"
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 -r "$1" >>"$log" 2>&1 || return 1
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 -r "$1" >"$build/pip.log" 2>&1 || {
+    could_not_fetch=$(sed -n 's/^\([a-z-]*==[0-9.]*\).*/\1/p' "$1" | paste -s -d ' ' -)
+    return 1
+  }
   cp "$1" "$stamp"
   names=$(sed -n 's/^\([a-z-]*\)==.*/\1/p' "$1" | sort -u | paste -s -d '|' -)
   say "installed $2: $("$venv/bin/python" -m pip list --format=freeze 2>/dev/null | grep -E "^($names)==" | paste -s -d ' ' -)"
 }
 why_no_pip() {
-  if have_venv; then echo "why   pip: $(grep -i '^error' "$log" | tail -n 1)"
+  if have_venv; then
+    reason=$(sed -n "s/.*connection broken by '\(.*\)': .*/the package index cannot be reached: \1/p" "$build/pip.log" | tail -n 1)
+    echo "why   could not fetch $could_not_fetch: ${reason:-$(grep '^ERROR' "$build/pip.log" | tail -n 1)}"
   else echo "why   python3 can make no environment here: the module venv is missing (package python3-venv)"
   fi
 }
@@ -129,7 +134,8 @@ if ! find_cmake; then
   find_cmake || die "CMake from the Python packages does not run" "try   $venv/bin/cmake --version"
 fi
 pip_install "$root/requirements.txt" "the Python packages of requirements.txt" ||
-  say "warning: no matplotlib and clang-format: no figures, no format check; all else works. $(why_no_pip)"
+  say "warning: no figures and no format check, all else works
+  $(why_no_pip)"
 
 # ---- nvcc: 12.4 is the first release with every PTX form used here
 pick_nvcc() { # pick_nvcc CANDIDATE...: the first that is new enough and compiles with a host compiler of this machine
