@@ -1,0 +1,61 @@
+// Global memory: one reserved range of addresses, of which allocations are the only valid parts.
+// A device address is not a host pointer: the range is mapped a second time for the emulator's own use, so a
+// program that dereferences a device pointer on the host crashes here as it does with a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace emu {
+
+struct Allocation {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  std::string name;      // symbol name, or "cudaMalloc #3"
+  bool constant = false;  // kernels may not write
+  std::byte* host = nullptr;  // where the emulator finds the bytes
+};
+
+class GlobalMemory {
+ public:
+  GlobalMemory();
+  ~GlobalMemory();
+  GlobalMemory(const GlobalMemory&) = delete;
+
+  // 256-byte aligned, poisoned. Returns 0 when `bytes` can't be had.
+  uint64_t allocate(uint64_t bytes, const std::string& name, uint64_t align = 256);
+  // Makes host memory (cudaMallocHost, managed) valid on the device at its own address.
+  void add_host_range(void* host, uint64_t bytes, const std::string& name);
+  bool release(uint64_t address);  // false: no allocation starts there
+
+  // The allocation that holds [address, address + bytes), or null.
+  const Allocation* find(uint64_t address, uint64_t bytes);
+  // Bytes for the emulator's use; null when the range is not inside one allocation.
+  std::byte* at(uint64_t address, uint64_t bytes) {
+    if (address - last_begin_ < last_bytes_ && bytes <= last_bytes_ - (address - last_begin_))
+      return last_host_ + (address - last_begin_);
+    const Allocation* a = find(address, bytes);
+    return a ? a->host + (address - a->address) : nullptr;
+  }
+  // "64 bytes past the end of `out` (4096 bytes at 0x...)": the neighbourhood of a bad address.
+  std::string describe(uint64_t address) const;
+
+  uint64_t bytes_in_use() const { return in_use_; }
+  uint64_t capacity() const { return kReserved; }
+  const std::map<uint64_t, Allocation>& allocations() const { return allocations_; }
+
+ private:
+  static constexpr uint64_t kReserved = 64ull << 30;
+  std::byte* window_ = nullptr;  // what programs see; no access
+  std::byte* backing_ = nullptr;
+  std::map<uint64_t, Allocation> allocations_;
+  std::multimap<uint64_t, uint64_t> free_;  // bytes -> offset of holes
+  uint64_t top_ = 0, in_use_ = 0;
+  uint64_t last_begin_ = 0, last_bytes_ = 0;
+  std::byte* last_host_ = nullptr;
+};
+
+}  // namespace emu

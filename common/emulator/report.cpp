@@ -1,0 +1,92 @@
+#include "emulator/report.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace emu {
+
+std::string hex(uint64_t value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "0x%" PRIx64, value);
+  return buffer;
+}
+
+std::string json_string(const std::string& text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += static_cast<char>(c);
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c < 0x20) {
+      char buffer[8];
+      std::snprintf(buffer, sizeof buffer, "\\u%04x", c);
+      out += buffer;
+    } else {
+      out += static_cast<char>(c);
+    }
+  }
+  return out + "\"";
+}
+
+std::string SourceLine::text() const {
+  if (!file.empty()) return file + ":" + std::to_string(line);
+  if (ptx_line) return "PTX line " + std::to_string(ptx_line);
+  return "";
+}
+
+std::string Finding::text() const {
+  std::string out = id + ": " + title + "\n";
+  auto row = [&](const char* label, const std::string& value) {
+    if (!value.empty()) out += std::string("  ") + label + "  " + value + "\n";
+  };
+  row("where", where.empty() ? line.text() : where);
+  if (!line.called_from.empty()) row("     ", line.called_from);
+  if (!line.ptx.empty()) row("ptx  ", line.ptx);
+  if (!other_line.text().empty()) row("other", other_line.text() + other_line.called_from);
+  row("state", state);
+  row("why  ", why);
+  row("try  ", hint);
+  if (count > 1) row("count", std::to_string(count) + " times");
+  return out;
+}
+
+std::string Finding::json() const {
+  auto field = [](const char* key, const std::string& value) {
+    return std::string("\"") + key + "\":" + json_string(value);
+  };
+  return "{" + field("id", id) + "," +
+         field("severity", severity == Severity::error ? "error" : "advice") + "," + field("title", title) +
+         "," + field("kernel", kernel) + "," + field("file", line.file) +
+         ",\"line\":" + std::to_string(line.line) + ",\"ptx_line\":" + std::to_string(line.ptx_line) + "," +
+         field("other_file", other_line.file) + ",\"other_line\":" + std::to_string(other_line.line) + "," +
+         field("where", where) + "," + field("state", state) + "," + field("why", why) + "," +
+         field("try", hint) + ",\"count\":" + std::to_string(count) + "}";
+}
+
+Fault::Fault(Finding finding) : finding_(std::move(finding)), text_(finding_.text()) {}
+
+Report& Report::instance() {
+  static Report report;
+  return report;
+}
+
+void Report::add(const Finding& finding) {
+  for (Finding& f : findings_)
+    if (f.id == finding.id && f.line.text() == finding.line.text() &&
+        f.other_line.text() == finding.other_line.text()) {
+      f.count += finding.count;
+      return;
+    }
+  findings_.push_back(finding);
+  if (!quiet) std::fprintf(stderr, "%s", finding.text().c_str());
+}
+
+bool Report::has_errors() const {
+  for (const Finding& f : findings_)
+    if (f.severity == Severity::error) return true;
+  return false;
+}
+
+}  // namespace emu

@@ -1,0 +1,70 @@
+// Findings: what the emulator tells a person. Every finding says what happened, where, and what to do.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace emu {
+
+enum class Severity { error, advice };
+
+struct SourceLine {
+  std::string file;
+  int line = 0;
+  std::string called_from;  // " (inlined at file:line)" chain, innermost first, empty when not inlined
+  std::string ptx;          // the PTX instruction's text
+  int ptx_line = 0;
+  std::string text() const;  // "file:line"
+};
+
+struct Finding {
+  std::string id;       // stable: "deadlock", "out-of-bounds", ...
+  Severity severity = Severity::error;
+  std::string title;    // one sentence of cause
+  std::string where;    // "file:line  CTA (0,0,0) warp 1 lane 0"
+  std::string state;    // barrier state, bytes, what was expected
+  std::string why;
+  std::string hint;     // the "try" line
+  SourceLine line, other_line;  // the access, and what it conflicts with (may be empty)
+  uint64_t count = 1;   // how many times the same cause was seen
+  std::string kernel;
+
+  std::string text() const;  // for people, several lines
+  std::string json() const;  // one JSON object
+};
+
+// Thrown to end a launch (or a load) with a finding.
+class Fault : public std::exception {
+ public:
+  explicit Fault(Finding finding);
+  const char* what() const noexcept override { return text_.c_str(); }
+  const Finding& finding() const { return finding_; }
+
+ private:
+  Finding finding_;
+  std::string text_;
+};
+
+// "0x1f400"
+std::string hex(uint64_t value);
+// JSON string literal with quotes.
+std::string json_string(const std::string& text);
+
+// Everything reported in this process. Printed to stderr when added (each distinct cause once).
+class Report {
+ public:
+  static Report& instance();
+  // Same id at the same pair of lines: counted, not printed again.
+  void add(const Finding& finding);
+  const std::vector<Finding>& findings() const { return findings_; }
+  bool has_errors() const;
+  void clear() { findings_.clear(); }
+  bool quiet = false;  // tests read findings() instead of stderr
+
+ private:
+  std::vector<Finding> findings_;
+};
+
+}  // namespace emu
