@@ -1,0 +1,339 @@
+#include "host/gemm_program.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "host/args.hpp"
+#include "host/classify.hpp"
+#include "host/compare.hpp"
+#include "host/cublaslt.hpp"
+#include "host/cuda_check.hpp"
+#include "host/device.hpp"
+#include "host/device_buffer.hpp"
+#include "host/inputs.hpp"
+#include "host/json.hpp"
+#include "host/poison.hpp"
+#include "host/reference.hpp"
+#include "host/timing.hpp"
+#include "host/todo.hpp"
+
+namespace lab {
+namespace {
+
+enum ExitCode { kRight = 0, kWrong = 1, kBadUsage = 2, kTodo = 3, kSkipped = 77 };
+
+// The kernel was launched and did not end well.
+struct KernelError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One set of matrices on the device, with its launch prepared.
+struct BufferSet {
+  std::shared_ptr<__nv_bfloat16> a, b, c;
+  Problem problem;
+  Launch launch;
+};
+
+size_t elements(int rows, int cols) {
+  return static_cast<size_t>(rows) * cols;
+}
+
+std::shared_ptr<__nv_bfloat16> upload(const std::vector<uint16_t>& matrix) {
+  auto memory = device_buffer<__nv_bfloat16>(matrix.size());
+  cuda_check(
+      cudaMemcpy(memory.get(), matrix.data(), matrix.size() * sizeof(uint16_t), cudaMemcpyHostToDevice),
+      "copy a matrix to the device");
+  return memory;
+}
+
+class Program {
+ public:
+  Program(const GemmLesson& lesson, const Options& options, const Device& device)
+      : lesson_(lesson), options_(options), device_(device), variant_(find_variant()) {
+    const int size = device.emulator ? 256 : 4096;
+    m_ = options.m > 0 ? options.m : size;
+    n_ = options.n > 0 ? options.n : size;
+    k_ = options.k > 0 ? options.k : size;
+    check_sizes(m_, n_, k_);
+    out_ = options.json == "-" ? stderr : stdout;  // the JSON object then has the standard output for itself
+  }
+
+  int run() {
+    print_header();
+    int code = kWrong;
+    try {
+      code = measure();
+    } catch (const KernelError& error) {
+      code = explain_failure(error);
+    }
+    write_json();
+    return code;
+  }
+
+ private:
+  const Variant& find_variant() const {
+    for (const Variant& variant : lesson_.variants) {
+      if (options_.variant == variant.option) return variant;
+    }
+    throw UsageError("unknown option \"" + options_.variant + "\"");
+  }
+
+  void print_header() {
+    std::fprintf(out_, "%s: %s\n", lesson_.name, lesson_.title);
+    std::fprintf(out_, "  device   %s\n", device_.name.c_str());
+    std::fprintf(out_, "  problem  C[%d, %d] = A[%d, %d] * B[%d, %d]^T, %s data, seed %llu\n", m_, n_, m_, k_,
+                 n_, k_, options_.data == Data::kBell ? "bell-shaped" : "integer",
+                 static_cast<unsigned long long>(options_.seed));
+    json_.add("lesson", lesson_.name);
+    json_.add("variant", options_.variant);
+    json_.add("device", device_.name);
+    json_.add("m", m_);
+    json_.add("n", n_);
+    json_.add("k", k_);
+    json_.add("seed", options_.seed);
+    json_.add("tile", std::to_string(lesson_.bm) + "x" + std::to_string(lesson_.bn) + "x" +
+                          std::to_string(lesson_.bk));
+    json_.add("stages", lesson_.stages);
+  }
+
+  int measure() {
+    prepare();
+    const double first_ms = first_launch();
+    const std::vector<uint16_t> got = download(sets_[0]);
+    const bool right = judge(got);
+    if (!right) return kWrong;
+    if (device_.emulator) {
+      time_on_emulator(first_ms);
+    } else {
+      time_on_gpu();
+    }
+    if (download(sets_[0]) != got) {
+      std::fprintf(out_, "  result   wrong: a later launch gave another result than the first (unstable)\n");
+      add_verdict("wrong", "unstable");
+      return kWrong;
+    }
+    add_verdict("right", "right");
+    return kRight;
+  }
+
+  // Inputs, buffers, attributes. Everything that is not the kernel.
+  void prepare() {
+    a_ = random_matrix(m_, k_, 2 * options_.seed, options_.data);
+    b_ = random_matrix(n_, k_, 2 * options_.seed + 1, options_.data);
+    arm_todos();
+    cuda_check(cudaFuncSetAttribute(variant_.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(variant_.smem_bytes)),
+               "give the kernel its shared memory");
+    cudaFuncAttributes attributes;
+    cuda_check(cudaFuncGetAttributes(&attributes, variant_.kernel), "read the kernel's attributes");
+    const std::string registers = attributes.numRegs > 0 ? std::to_string(attributes.numRegs) : "n/a";
+    std::fprintf(
+        out_, "  kernel   tile %dx%dx%d, %d stage%s, %.1f KiB shared memory a CTA, %s registers a thread\n",
+        lesson_.bm, lesson_.bn, lesson_.bk, lesson_.stages, lesson_.stages == 1 ? "" : "s",
+        variant_.smem_bytes / 1024.0, registers.c_str());
+    json_.add("registers", attributes.numRegs);
+    json_.add("smem_bytes", static_cast<uint64_t>(variant_.smem_bytes));
+    add_set();
+  }
+
+  void add_set() {
+    BufferSet set{upload(a_), upload(b_), device_buffer<__nv_bfloat16>(elements(m_, n_)), {}, {}};
+    set.problem = {set.a.get(), set.b.get(), set.c.get(), m_, n_, k_};
+    set.launch = options_.impostor.empty() ? variant_.prepare(set.problem) : impostor(set.problem);
+    sets_.push_back(std::move(set));
+  }
+
+  // Kernels that do not compute: a comparison that lets one of them pass is broken.
+  Launch impostor(const Problem& p) const {
+    const size_t count = elements(m_, n_);
+    if (options_.impostor == "zeros") return [=] { fill_bf16(p.c, count, 0); };
+    if (options_.impostor == "nan") return [=] { fill_bf16(p.c, count, 0x7FFF); };
+    return [] {};
+  }
+
+  // Poisons C and shared memory, runs the kernel once and returns the milliseconds it took.
+  double first_launch() {
+    const BufferSet& set = sets_[0];
+    cuda_check(cudaMemset(set.c.get(), kPoison & 0xFF, elements(m_, n_) * sizeof(uint16_t)), "poison C");
+    if (!device_.emulator) poison_shared_memory();  // the emulator does so by itself
+    cuda_check(cudaDeviceSynchronize(), "poison the memory");
+    try {
+      return wall_ms(set.launch);
+    } catch (const std::runtime_error& error) {
+      throw KernelError(error.what());
+    }
+  }
+
+  std::vector<uint16_t> download(const BufferSet& set) const {
+    std::vector<uint16_t> bits(elements(m_, n_));
+    cuda_check(cudaMemcpy(bits.data(), set.c.get(), bits.size() * sizeof(uint16_t), cudaMemcpyDeviceToHost),
+               "copy C to the host");
+    return bits;
+  }
+
+  bool judge(const std::vector<uint16_t>& got) {
+    constexpr double kCpuLimit = 1 << 30;  // multiplications that the CPU does in about a second
+    const bool on_cpu = device_.emulator || static_cast<double>(m_) * n_ * k_ < kCpuLimit;
+    const std::vector<float> want =
+        on_cpu ? reference_on_cpu(a_, b_, m_, n_, k_)
+               : reference_on_gpu(sets_[0].problem.a, sets_[0].problem.b, m_, n_, k_);
+    const Result result{got, want, m_, n_, tolerance_for(k_, options_.data == Data::kIntegers)};
+    const Comparison comparison = compare(result);
+    const Diagnosis diagnosis =
+        classify(result, comparison, {a_, b_, m_, n_, k_, lesson_.bm, lesson_.bn, lesson_.bk});
+    json_.add("max_error", comparison.max_error);
+    json_.add("mismatches", comparison.mismatches);
+    const unsigned long long all = elements(m_, n_), wrong = comparison.mismatches;
+    if (wrong == 0) {
+      std::fprintf(out_, "  result   right: %llu elements, largest error %.3g\n", all, comparison.max_error);
+      return true;
+    }
+    std::fprintf(out_, "  result   wrong: %llu of %llu elements, in rows %d..%d, columns %d..%d (%s)\n",
+                 wrong, all, comparison.row_begin, comparison.row_end - 1, comparison.col_begin,
+                 comparison.col_end - 1, diagnosis.id.c_str());
+    std::fprintf(out_, "    %s\n%s", diagnosis.reason.c_str(), describe_mismatches(comparison).c_str());
+    add_verdict("wrong", diagnosis.id);
+    return false;
+  }
+
+  void time_on_emulator(double first_ms) {
+    std::vector<double> samples = {first_ms};
+    while (static_cast<int>(samples.size()) < options_.repeat) samples.push_back(wall_ms(sets_[0].launch));
+    const Statistics time = statistics(samples);
+    std::fprintf(out_, "  time     %.0f ms to emulate (the CPU's wall clock, says nothing about a GPU)\n",
+                 time.median);
+    add_time("wall clock of the emulation", time);
+  }
+
+  void time_on_gpu() {
+    constexpr double kWarmUpMs = 100;
+    const size_t set_bytes = (a_.size() + b_.size() + elements(m_, n_)) * sizeof(uint16_t);
+    const int wanted = buffer_sets(set_bytes, device_.l2_bytes);
+    while (static_cast<int>(sets_.size()) < wanted) add_set();
+    const auto launch = [this](int i) { sets_[i % sets_.size()].launch(); };
+    const double rough_ms = event_ms(launch, 3);
+    event_ms(launch, std::max(1, static_cast<int>(kWarmUpMs / std::max(rough_ms, 1e-3))));
+    const int launches = launches_per_sample(rough_ms), repeat = options_.repeat > 0 ? options_.repeat : 20;
+
+    std::unique_ptr<CublasLt> cublas;
+    std::vector<Problem> problems;
+    for (const BufferSet& set : sets_) problems.push_back(set.problem);
+    if (options_.cublas) {
+      cublas = std::make_unique<CublasLt>(m_, n_, k_);
+      json_.add("cublas_algorithms", cublas->choose(problems));
+    }
+    std::vector<double> ours, theirs, ratios;
+    for (int i = 0; i < repeat; ++i) {  // in turns, so that both meet the same clock and temperature
+      ours.push_back(event_ms(launch, launches));
+      if (!cublas) continue;
+      theirs.push_back(event_ms([&](int at) { cublas->launch(problems[at % problems.size()]); }, launches));
+      ratios.push_back(theirs.back() / ours.back());
+    }
+    launch(0);  // the last to write C is the kernel, whose result is looked at again
+    cuda_check(cudaDeviceSynchronize(), "run the kernel");
+
+    const Statistics time = statistics(ours);
+    std::fprintf(out_, "  time     %.4f ms (median of %d, %.4f to %.4f), %.1f TFLOP/s\n", time.median,
+                 time.samples, time.min, time.max, tflops(time.median));
+    add_time("CUDA events", time);
+    if (!cublas) return;
+    const Statistics other = statistics(theirs), ratio = statistics(ratios);
+    std::fprintf(out_, "  cuBLASLt %.4f ms, %.1f TFLOP/s; this kernel reaches %.3f of it (%.3f to %.3f)\n",
+                 other.median, tflops(other.median), ratio.median, ratio.min, ratio.max);
+    json_.add("cublas_ms_median", other.median);
+    json_.add("cublas_tflops", tflops(other.median));
+    json_.add("ratio_median", ratio.median);
+    json_.add("ratio_min", ratio.min);
+    json_.add("ratio_max", ratio.max);
+  }
+
+  double tflops(double ms) const { return 2.0 * m_ * n_ * k_ / (ms * 1e-3) / 1e12; }
+
+  void add_time(const char* clock, const Statistics& time) {
+    json_.add("clock", clock);
+    json_.add("ms_median", time.median);
+    json_.add("ms_min", time.min);
+    json_.add("ms_max", time.max);
+    json_.add("samples", time.samples);
+    json_.add("tflops", tflops(time.median));
+  }
+
+  int explain_failure(const KernelError& error) {
+    const std::string todo = open_todo();
+    if (!todo.empty()) {
+      std::fprintf(out_, "  result   %s\n", todo.c_str());
+      add_verdict("todo", todo);
+      return kTodo;
+    }
+    std::fprintf(out_, "  result   error: %s\n", error.what());
+    add_verdict("error", error.what());
+    return kWrong;
+  }
+
+  void add_verdict(const char* verdict, const std::string& classification) {
+    json_.add("verdict", verdict);
+    json_.add("classification", classification);
+  }
+
+  void write_json() const {
+    if (options_.json.empty()) return;
+    const std::string text = json_.text();
+    std::fflush(out_);
+    FILE* file = options_.json == "-" ? stdout : std::fopen(options_.json.c_str(), "w");
+    if (file == nullptr)
+      throw std::runtime_error("cannot write " + options_.json + ": " + std::strerror(errno));
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    const bool closed = (file == stdout ? std::fflush(file) : std::fclose(file)) == 0;
+    if (!written || !closed)
+      throw std::runtime_error("cannot write " + options_.json + ": " + std::strerror(errno));
+  }
+
+  const GemmLesson& lesson_;
+  const Options& options_;
+  const Device& device_;
+  const Variant& variant_;
+  int m_ = 0, n_ = 0, k_ = 0;
+  FILE* out_ = stdout;
+  std::vector<uint16_t> a_, b_;
+  std::vector<BufferSet> sets_;
+  JsonObject json_;
+};
+
+}  // namespace
+
+int gemm_main(int argc, char** argv, const GemmLesson& lesson) {
+  std::vector<ExtraOption> extra;
+  for (const Variant& variant : lesson.variants) {
+    if (variant.option[0] != 0) extra.push_back({variant.option, variant.help});
+  }
+  try {
+    const Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc), extra);
+    if (options.help) {
+      std::fputs(usage(lesson.name, lesson.title, extra).c_str(), stdout);
+      return kRight;
+    }
+    const auto given = [](int size) { return size > 0 ? size : 8; };
+    check_sizes(given(options.m), given(options.n), given(options.k));  // before a device is looked for
+    const Device device = current_device();
+    if (options.cublas && device.emulator) {
+      throw UsageError("--cublas measures a GPU; this program runs on the emulator");
+    }
+    return Program(lesson, options, device).run();
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "%s: %s. `%s --help` lists the options.\n", lesson.name, error.what(), argv[0]);
+    return kBadUsage;
+  } catch (const NoDevice& error) {
+    std::fprintf(stderr, "%s: skipped: %s\n", lesson.name, error.what());
+    return kSkipped;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", lesson.name, error.what());
+    return kBadUsage;
+  }
+}
+
+}  // namespace lab

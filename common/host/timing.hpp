@@ -1,0 +1,31 @@
+// Timing launches: events on a GPU, the wall clock on the emulator.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace lab {
+
+struct Statistics {
+  double median = 0, min = 0, max = 0;
+  int samples = 0;
+};
+
+// samples: at least one value.
+Statistics statistics(std::vector<double> samples);
+
+// Milliseconds per launch by CUDA events, over `launches` launches. launch(i) starts launch number i.
+// Throws std::runtime_error when a CUDA call or a launch fails.
+double event_ms(const std::function<void(int)>& launch, int launches);
+
+// Milliseconds of one launch on the wall clock, until the device is idle.
+double wall_ms(const std::function<void()>& launch);
+
+// How many launches make a sample of about a millisecond, given the time of one.
+int launches_per_sample(double ms_per_launch);
+
+// How many sets of buffers of `set_bytes` to rotate through so that a launch does not find its data in the L2 cache.
+int buffer_sets(size_t set_bytes, size_t l2_bytes);
+
+}  // namespace lab
