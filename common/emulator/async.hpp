@@ -115,15 +115,10 @@ class AsyncEngine {
   T& take() {
     const size_t slot = pool_slot<T>();
     if (pools_.size() <= slot) pools_.resize(slot + 1);
-    auto& free = pools_[slot];
-    T* op;
-    if (free.empty()) {
-      op = new T;
-    } else {
-      op = static_cast<T*>(free.back());
-      free.pop_back();
-    }
-    static_cast<AsyncOp*>(op)->pool = slot;
+    if (pools_[slot].empty()) pools_[slot].push_back(new T);
+    T* op = static_cast<T*>(pools_[slot].back());
+    pools_[slot].pop_back();
+    prepare(*op, slot);
     return *op;
   }
   // Starts it: warp, inst, lanes, kind and, for group completion, grouped and group must be set.
@@ -138,11 +133,10 @@ class AsyncEngine {
   bool step(bool quiescent);
   bool idle() const { return pending_.empty(); }
   void drain();  // at the end of a launch: everything completes
-  // Bookkeeping of a CTA whose threads have all exited. The Cta object must live while holds() is true; forget() it
-  // before it is destroyed.
-  void cta_ended(Cta& cta);
+  // True while an operation in flight needs the CTA: it must not be destroyed, though all its threads have exited.
   bool holds(const Cta& cta) const;
-  void forget(Cta& cta);
+  // Forgets the async-groups of a CTA that is about to be destroyed.
+  void cta_ended(Cta& cta);
   void abandon();  // after a fault: drops everything in flight
 
   CopyGroups& groups(Warp& warp, GroupKind kind);
@@ -166,9 +160,11 @@ class AsyncEngine {
     static const size_t slot = next_pool_slot();
     return slot;
   }
+  static void prepare(AsyncOp& op, size_t slot);
   void advance(AsyncOp& op);  // one state
   void finish(AsyncOp& op);   // all remaining states
   void retire(size_t index);  // a complete operation leaves pending_
+  void recycle(AsyncOp& op);
   bool step_in_order();
   bool step_late();
   bool step_random(bool quiescent);
