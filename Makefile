@@ -31,10 +31,9 @@ run: build
 run-%: build
 	@$(PY)/run_ladder.py --lesson '$*'
 
-test: build
-ifeq ($(DEVICE),gpu)
-	$(COMPILE) programs_gpu
-endif
+test: setup
+	@$(PY)/run_device.py --default emu
+	$(COMPILE) all $(if $(filter gpu,$(DEVICE)),programs_gpu)
 	@$(PY)/run_tests.py
 
 check: build
@@ -65,7 +64,8 @@ doctor:
 bench-emulator: build
 	@$(PY)/run_bench_emulator.py
 
-record: build
+record: setup
+	@$(TOOLS) DEVICE=gpu "$$PYTHON" -B $(SCRIPTS)/run_device.py
 	$(COMPILE) recorded_gpu
 	@$(PY)/run_record.py record
 

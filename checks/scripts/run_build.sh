@@ -19,4 +19,10 @@ if [ ! -e "$build/CMakeCache.txt" ] || ! cmp -s "$build/tools.env" "$build/tools
   cp "$build/tools.env" "$build/tools.configured"
   echo "build: compiling; the first time takes a few minutes (nvcc $("$NVCC" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p'), $jobs jobs)"
 fi
-exec "$CMAKE" --build "$build" -j "$jobs" ${*:+--target} "$@"
+# The build's output, without the lines that say that nothing was to do.
+status=$build/build.status
+{
+  "$CMAKE" --build "$build" -j "$jobs" ${*:+--target} "$@"
+  echo $? >"$status"
+} 2>&1 | grep --line-buffered -v -E '^\[0/[0-9]+\] Re-checking|^ninja: no work|Built target|^Consolidate compiler|^-- '
+exit "$(cat "$status")"

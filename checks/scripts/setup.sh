@@ -19,17 +19,7 @@ die() { # die WHAT [LINE]...
   for line in "$@"; do echo "  $line" >&2; done
   exit 2
 }
-have() { command -v "$1" >/dev/null 2>&1; }
-
-# version_at_least HAVE WANT: both as MAJOR.MINOR[.PATCH]
-version_at_least() {
-  [ "${1%%.*}" -gt "${2%%.*}" ] && return 0
-  [ "${1%%.*}" -eq "${2%%.*}" ] || return 1
-  a=${1#*.} b=${2#*.}
-  [ "${a%%.*}" -ge "${b%%.*}" ]
-}
-cmake_version() { "$1" --version 2>/dev/null | sed -n 's/^cmake version \([0-9][0-9.]*\).*/\1/p'; }
-nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9][0-9.]*\),.*/\1/p'; }
+. "$here/setup_find.sh"
 
 # ---- where we may write
 if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then
@@ -44,22 +34,6 @@ venv=${VENV_DIR:-$root/.venv}
 case $venv in /*) ;; *) venv=$root/$venv ;; esac
 
 # ---- what the system has
-find_cxx() {
-  cxx=
-  for candidate in ${CXX:-c++ g++ clang++}; do
-    if have "$candidate"; then cxx=$(command -v "$candidate"); return 0; fi
-  done
-  return 1
-}
-find_cmake() {
-  cmake=
-  for candidate in cmake "$venv/bin/cmake"; do
-    version=$(cmake_version "$candidate")
-    if [ -n "$version" ] && version_at_least "$version" 3.24; then cmake=$(command -v "$candidate"); return 0; fi
-  done
-  return 1
-}
-find_doctest() { [ -e /usr/include/doctest/doctest.h ] || [ -e /usr/local/include/doctest/doctest.h ] || [ -e "$build/_deps/doctest/doctest/doctest.h" ]; }
 can_make_venv() { have python3 && python3 -c 'import venv, ensurepip' 2>/dev/null; }
 have_venv() { [ -x "$venv/bin/python" ] && [ -d "$venv/bin" ] && [ -e "$venv/bin/pip" ]; }
 
@@ -162,14 +136,13 @@ pick_nvcc() { # pick_nvcc CANDIDATE...: the first that is new enough and compile
   done
   return 1
 }
-venv_nvcc() { for file in "$venv"/lib/python3*/site-packages/nvidia/cu13/bin/nvcc; do [ -x "$file" ] && echo "$file"; done; }
 find_nvcc() {
   nvcc= refused=
   if [ -n "${NVCC:-}" ]; then
     pick_nvcc "$NVCC" || die "NVCC=$NVCC cannot be used" "${refused:-  it is no nvcc}" "try   another one, or leave NVCC unset: an nvcc is found or fetched"
     return 0
   fi
-  pick_nvcc nvcc /usr/local/cuda/bin/nvcc $(ls -d /usr/local/cuda-*/bin/nvcc /opt/cuda/bin/nvcc 2>/dev/null | sort -rV) $(venv_nvcc)
+  pick_nvcc nvcc /usr/local/cuda/bin/nvcc $(other_nvcc)
 }
 # The trial compilation takes half a second, so an earlier answer that still holds is kept.
 earlier=$(sed -n "s/^NVCC='\(.*\)'$/\1/p" "$build/tools.env" 2>/dev/null)

@@ -1,0 +1,85 @@
+#!/bin/sh
+# What this machine has and lacks for the workbook: each thing, the version needed, and why; what to type for what is
+# missing. Installs nothing. Exit: 0 if `make run` and `make test` would work as the machine is, 1 if not.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+venv=${VENV_DIR:-$root/.venv}
+build=${BUILD_DIR:-$root/build}
+[ -d "$venv" ] || venv=$build/venv
+. "$here/setup_find.sh"
+
+missing=0
+advice=
+# report WHAT FOUND NEEDED WHY: FOUND is empty for what is not there. need: the same, and run and test stop without it.
+report() { printf '  %-14s %-44s %-16s %s\n' "$1" "${2:--}" "$3" "$4"; }
+need() {
+  report "$@"
+  if [ -z "$2" ]; then missing=$((missing + 1)); fi
+}
+advise() { advice="$advice
+  $1: $2"; }
+
+report thing found needed "what for"
+report -------------- -------------------------------------------- ---------------- --------
+
+cxx=
+find_cxx && cxx="$("$cxx" -dumpfullversion -dumpversion 2>/dev/null | head -n 1) ($cxx)"
+need "C++ compiler" "$cxx" "C++17" "the emulator, the host side"
+[ -n "$cxx" ] || advise "C++ compiler" "sudo apt-get install g++   (make setup does it as root or with sudo)"
+
+cmake=
+find_cmake && found="$(cmake_version "$cmake") ($cmake)" || found=
+need CMake "$found" ">= 3.24" "the build"
+[ -n "$found" ] || advise CMake "make setup   (system package, or into .venv)"
+
+found=
+have ninja && found="$(ninja --version) ($(command -v ninja))"
+report Ninja "$found" "optional" "a faster build; else make"
+
+found=
+have python3 && found="$(python3 --version 2>&1 | sed 's/Python //') ($(command -v python3))"
+need Python "$found" ">= 3.8" "the scripts behind make run and make test"
+[ -n "$found" ] || advise Python "sudo apt-get install python3 python3-venv   (make setup does it as root or with sudo)"
+
+found=
+if find_doctest; then
+  found="$(sed -n 's/^#define DOCTEST_VERSION_[MP][A-Z]* //p' "$doctest" | paste -s -d . -) ($doctest)"
+fi
+need doctest "$found" "2.4" "the checks"
+[ -n "$found" ] || advise doctest "sudo apt-get install doctest-dev, or nothing: the build fetches it where there is a network"
+
+found=
+[ -x "$venv/bin/python" ] && found=$("$venv/bin/python" -m pip list --format=freeze 2>/dev/null | sed -n 's/^matplotlib==//p')
+report matplotlib "${found:+$found ($venv)}" "requirements.txt" "figures only"
+[ -n "$found" ] || advise matplotlib "make setup   (into .venv)"
+
+nvcc= refused=
+candidates="${NVCC:-nvcc /usr/local/cuda/bin/nvcc $(other_nvcc)}"
+old=
+for candidate in $candidates; do
+  version=$(nvcc_version "$candidate")
+  [ -n "$version" ] || continue
+  if version_at_least "$version" 12.4; then nvcc="$version ($(command -v "$candidate"))"; break; fi
+  old="$version at $(command -v "$candidate") is too old"
+done
+need nvcc "${nvcc:-}" ">= 12.4" "the programs; 12.4 is the first with every PTX form used"
+[ -z "$old" ] || [ -n "$nvcc" ] || advise nvcc "$old"
+[ -n "$nvcc" ] || advise nvcc "make setup   (brings one into .venv, no root needed), or install the CUDA toolkit"
+
+gpu=
+if have python3; then gpu=$(cd "$here" && python3 -B -c 'import run_device; print("\t".join(run_device.describe()))' 2>/dev/null); fi
+tab=$(printf '\t')
+report "NVIDIA driver" "${gpu%%"$tab"*}" "optional" "DEVICE=gpu: CUDA at least as new as nvcc's major version"
+report "Hopper GPU" "${gpu#*"$tab"}" "optional, 9.0" "times; without one the emulator runs everything"
+
+echo
+if [ -n "$advice" ]; then
+  echo "what to type:$advice"
+  echo
+fi
+if [ $missing -gt 0 ]; then
+  echo "$missing needed thing(s) missing: 'make run' and 'make test' try to bring them in first"
+  exit 1
+fi
+echo "make run and make test work here"
