@@ -51,10 +51,10 @@ diff-%: setup
 reset-%: setup
 	@$(PY)/run_student.py reset '$*' $(if $(filter yes,$(CONFIRM)),--yes)
 
-status: build
+status: setup
 	@$(PY)/run_student.py status
 
-next: build
+next: setup
 	@$(PY)/run_student.py next
 
 # doctor judges the machine as it is, so it installs nothing.
