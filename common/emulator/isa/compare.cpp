@@ -1,0 +1,346 @@
+// Comparison and selection (PTX ISA 9.7.6): set, setp, selp, slct, and their f16 and bf16 forms (9.7.7).
+#include "emulator/isa/formats.hpp"
+#include "emulator/isa/operands.hpp"
+
+namespace emu {
+namespace {
+
+// An ordered comparison is false with a NaN, an unordered one (-u) true.
+enum class Cmp { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
+
+template <Cmp kOp>
+struct Compare {
+  template <class T>
+  static bool of(T a, T b) {
+    bool unordered = false;
+    if constexpr (std::is_floating_point_v<T>) unordered = a != a || b != b;
+    switch (kOp) {
+      case Cmp::eq:
+        return a == b;
+      case Cmp::ne:
+        return !unordered && a != b;
+      case Cmp::lt:
+        return a < b;
+      case Cmp::le:
+        return a <= b;
+      case Cmp::gt:
+        return a > b;
+      case Cmp::ge:
+        return a >= b;
+      case Cmp::equ:
+        return unordered || a == b;
+      case Cmp::neu:
+        return a != b;
+      case Cmp::ltu:
+        return unordered || a < b;
+      case Cmp::leu:
+        return unordered || a <= b;
+      case Cmp::gtu:
+        return unordered || a > b;
+      case Cmp::geu:
+        return unordered || a >= b;
+      case Cmp::num:
+        return !unordered;
+      case Cmp::nan:
+        return unordered;
+    }
+    return false;
+  }
+};
+
+// How a lane's bits are read: as stored, or widened to float.
+template <class T>
+struct Plain {
+  using Stored = T;
+  static T of(T v) { return v; }
+};
+struct FlushedFloat {  // .ftz
+  using Stored = float;
+  static float of(float v) { return flush(v); }
+};
+template <class Format, bool kFlush>
+struct Half16 {
+  using Stored = uint16_t;
+  static float of(uint16_t v) { return Format::widen(kFlush ? Format::flush(v) : v); }
+};
+
+// The mask of lanes in which a CmpOp b holds.
+using CompareFn = uint32_t (*)(Warp&, Ref, Ref, uint32_t);
+template <Cmp kOp, class View>
+uint32_t compare(Warp& w, Ref ra, Ref rb, uint32_t mask) {
+  auto a = w.lanes<typename View::Stored>(ra), b = w.lanes<typename View::Stored>(rb);
+  uint32_t result = 0;
+  for_lanes(mask, [&](int l) { result |= uint32_t{Compare<kOp>::of(View::of(a[l]), View::of(b[l]))} << l; });
+  return result;
+}
+// f16x2, bf16x2: one mask for each half.
+template <Cmp kOp, class Format, bool kFlush, int kShift>
+uint32_t compare_part(Warp& w, Ref ra, Ref rb, uint32_t mask) {
+  auto a = w.lanes<uint32_t>(ra), b = w.lanes<uint32_t>(rb);
+  auto view = [](uint32_t v) { return Half16<Format, kFlush>::of(static_cast<uint16_t>(v >> kShift)); };
+  uint32_t result = 0;
+  for_lanes(mask, [&](int l) { result |= uint32_t{Compare<kOp>::of(view(a[l]), view(b[l]))} << l; });
+  return result;
+}
+
+// Boolean operation with a third predicate c.
+enum class BoolOp { none, op_and, op_or, op_xor };
+BoolOp bool_op(const Match& m) {
+  if (m.has("and")) return BoolOp::op_and;
+  if (m.has("or")) return BoolOp::op_or;
+  return m.has("xor") ? BoolOp::op_xor : BoolOp::none;
+}
+uint32_t combine(uint32_t t, uint32_t c, BoolOp op) {
+  switch (op) {
+    case BoolOp::op_and:
+      return t & c;
+    case BoolOp::op_or:
+      return t | c;
+    case BoolOp::op_xor:
+      return t ^ c;
+    case BoolOp::none:
+      break;
+  }
+  return t;
+}
+
+// p, and q where it is wanted. Scalar: p = BoolOp(t, c), q = BoolOp(!t, c) with t = a CmpOp b.
+// Packed: p from the low halves, q from the high ones.
+// in.extra is null for the plain `setp.CmpOp.type p, a, b`; else refs: q, c (kNoRef when absent).
+template <CompareFn kLow, CompareFn kHigh>
+Flow setp_exec(Warp& w, const Inst& in, uint32_t mask) {
+  uint32_t t = kLow(w, in.a, in.b, mask);
+  if (!in.extra) {
+    w.set_predicate(in.d, t, mask);
+    return Flow::next;
+  }
+  auto op = static_cast<BoolOp>(in.flags);
+  uint32_t c = op == BoolOp::none ? 0 : w.predicate(in.c);
+  uint32_t other = ~t;
+  if constexpr (kHigh != nullptr) other = kHigh(w, in.a, in.b, mask);
+  w.set_predicate(in.d, combine(t, c, op), mask);
+  w.set_predicate(in.extra->refs[0], combine(other, c, op), mask);
+  return Flow::next;
+}
+
+// set: the patterns of true, extra->numbers, where the comparison of the low and of the high halves holds.
+template <CompareFn kLow, CompareFn kHigh>
+Flow set_exec(Warp& w, const Inst& in, uint32_t mask) {
+  auto op = static_cast<BoolOp>(in.flags);
+  uint32_t c = op == BoolOp::none ? 0 : w.predicate(in.c);
+  uint32_t low = combine(kLow(w, in.a, in.b, mask), c, op), high = 0;
+  if constexpr (kHigh != nullptr) high = combine(kHigh(w, in.a, in.b, mask), c, op);
+  auto d = w.lanes<uint32_t>(in.d);
+  auto low_true = static_cast<uint32_t>(in.extra->numbers[0]),
+       high_true = static_cast<uint32_t>(in.extra->numbers[1]);
+  for_lanes(mask, [&](int l) { d.set(l, (low >> l & 1 ? low_true : 0) | (high >> l & 1 ? high_true : 0)); });
+  return Flow::next;
+}
+
+struct Setp {
+  template <CompareFn kLow, CompareFn kHigh = nullptr>
+  static constexpr Exec exec = setp_exec<kLow, kHigh>;
+};
+struct Set {
+  template <CompareFn kLow, CompareFn kHigh = nullptr>
+  static constexpr Exec exec = set_exec<kLow, kHigh>;
+};
+
+// The executor of Setp or Set for a comparison of a type.
+template <class Family, Cmp kOp>
+Exec choose(Type t, bool ftz) {
+  switch (t) {
+    case Type::f32:
+      return ftz ? Family::template exec<compare<kOp, FlushedFloat>>
+                 : Family::template exec<compare<kOp, Plain<float>>>;
+    case Type::f64:
+      return Family::template exec<compare<kOp, Plain<double>>>;
+    case Type::f16:
+      return ftz ? Family::template exec<compare<kOp, Half16<F16, true>>>
+                 : Family::template exec<compare<kOp, Half16<F16, false>>>;
+    case Type::bf16:
+      return Family::template exec<compare<kOp, Half16<BF16, false>>>;
+    case Type::f16x2:
+      return ftz ? Family::template exec<compare_part<kOp, F16, true, 0>, compare_part<kOp, F16, true, 16>>
+                 : Family::template exec<compare_part<kOp, F16, false, 0>, compare_part<kOp, F16, false, 16>>;
+    case Type::bf16x2:
+      return Family::template exec<compare_part<kOp, BF16, false, 0>, compare_part<kOp, BF16, false, 16>>;
+    default:
+      break;
+  }
+  if constexpr (kOp <= Cmp::ge) {  // the operators of integers
+    switch (t) {
+      case Type::b16:
+      case Type::u16:
+        return Family::template exec<compare<kOp, Plain<uint16_t>>>;
+      case Type::s16:
+        return Family::template exec<compare<kOp, Plain<int16_t>>>;
+      case Type::b32:
+      case Type::u32:
+        return Family::template exec<compare<kOp, Plain<uint32_t>>>;
+      case Type::s32:
+        return Family::template exec<compare<kOp, Plain<int32_t>>>;
+      case Type::b64:
+      case Type::u64:
+        return Family::template exec<compare<kOp, Plain<uint64_t>>>;
+      case Type::s64:
+        return Family::template exec<compare<kOp, Plain<int64_t>>>;
+      default:
+        break;
+    }
+  }
+  return nullptr;
+}
+
+template <class Family>
+Exec choose(const Match& m, Type t) {
+  bool ftz = m.has("ftz");
+  // lo, ls, hi, hs: the unsigned spellings of lt, le, gt, ge.
+  if (m.has("eq")) return choose<Family, Cmp::eq>(t, ftz);
+  if (m.has("ne")) return choose<Family, Cmp::ne>(t, ftz);
+  if (m.has("lt") || m.has("lo")) return choose<Family, Cmp::lt>(t, ftz);
+  if (m.has("le") || m.has("ls")) return choose<Family, Cmp::le>(t, ftz);
+  if (m.has("gt") || m.has("hi")) return choose<Family, Cmp::gt>(t, ftz);
+  if (m.has("ge") || m.has("hs")) return choose<Family, Cmp::ge>(t, ftz);
+  if (m.has("equ")) return choose<Family, Cmp::equ>(t, ftz);
+  if (m.has("neu")) return choose<Family, Cmp::neu>(t, ftz);
+  if (m.has("ltu")) return choose<Family, Cmp::ltu>(t, ftz);
+  if (m.has("leu")) return choose<Family, Cmp::leu>(t, ftz);
+  if (m.has("gtu")) return choose<Family, Cmp::gtu>(t, ftz);
+  if (m.has("geu")) return choose<Family, Cmp::geu>(t, ftz);
+  return m.has("num") ? choose<Family, Cmp::num>(t, ftz) : choose<Family, Cmp::nan>(t, ftz);
+}
+
+// setp.CmpOp{.ftz}.type p{|q}, a, b;   setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, {!}c;
+void setp(Decoder& d, const Match& m, Inst& in) {
+  BoolOp op = bool_op(m);
+  expect_operands(d, op == BoolOp::none ? 3 : 4);
+  Type t = m.type();
+  in.cls = Class::control;
+  in.flags = static_cast<uint32_t>(op);
+  const Operand& destination = d.operand(0);
+  bool two = destination.kind == Operand::Kind::pair;
+  in.d = d.predicate_destination(two ? destination.items[0] : destination);
+  in.a = d.source(d.operand(1), t);
+  in.b = d.source(d.operand(2), t);
+  if (op != BoolOp::none) in.c = d.predicate(d.operand(3));
+  if (two || op != BoolOp::none)
+    d.extra(in).refs = {two ? d.predicate_destination(destination.items[1]) : kNoRef};
+  in.exec = choose<Setp>(m, t);
+}
+
+// set.CmpOp{.BoolOp}{.ftz}.dtype.stype d, a, b{, c}: all ones or zero for integers, 1.0 or 0.0 for floats.
+// The pattern that stands for true.
+uint32_t true_pattern(Type t) {
+  switch (t) {
+    case Type::f32:
+      return 0x3F800000u;
+    case Type::f16:
+    case Type::f16x2:
+      return 0x3C00u;
+    case Type::bf16:
+    case Type::bf16x2:
+      return 0x3F80u;
+    case Type::u16:
+    case Type::s16:
+      return 0xFFFFu;
+    default:
+      return 0xFFFFFFFFu;
+  }
+}
+void set(Decoder& d, const Match& m, Inst& in) {
+  BoolOp op = bool_op(m);
+  expect_operands(d, op == BoolOp::none ? 3 : 4);
+  Type to = m.type(0), from = m.type(1);
+  in.cls = Class::control;
+  in.flags = static_cast<uint32_t>(op);
+  in.d = d.destination(d.operand(0), to);
+  in.a = d.source(d.operand(1), from);
+  in.b = d.source(d.operand(2), from);
+  if (op != BoolOp::none) in.c = d.predicate(d.operand(3));
+  uint32_t low = true_pattern(to), high = 0;
+  if (from == Type::f16x2 || from == Type::bf16x2) {
+    low &= 0xFFFF;
+    high = low << 16;
+  }
+  d.extra(in).numbers = {low, high};
+  in.exec = choose<Set>(m, from);
+}
+
+// selp.type d, a, b, c: c ? a : b
+template <class T>
+Flow selp_exec(Warp& w, const Inst& in, uint32_t mask) {
+  auto d = w.lanes<T>(in.d), a = w.lanes<T>(in.a), b = w.lanes<T>(in.b);
+  uint32_t c = w.predicate(in.c);
+  for_lanes(mask, [&](int l) { d.set(l, c >> l & 1 ? a[l] : b[l]); });
+  return Flow::next;
+}
+void selp(Decoder& d, const Match& m, Inst& in) {
+  expect_operands(d, 4);
+  Type t = m.type();
+  in.cls = Class::control;
+  in.d = d.destination(d.operand(0), t);
+  in.a = d.source(d.operand(1), t);
+  in.b = d.source(d.operand(2), t);
+  in.c = d.predicate(d.operand(3));
+  in.exec = size_of(t) == 8 ? selp_exec<uint64_t> : selp_exec<uint32_t>;
+  if (t == Type::s16) in.exec = selp_exec<int16_t>;
+  if (size_of(t) == 2 && t != Type::s16) in.exec = selp_exec<uint16_t>;
+}
+
+// slct{.ftz}.dtype.{s32,f32} d, a, b, c: c >= 0 ? a : b. -0 selects a, a NaN b.
+template <class C>
+struct Select {
+  template <class T>
+  static T of(T a, T b, C c) {
+    return c >= 0 ? a : b;
+  }
+};
+struct SelectFlushed {
+  template <class T>
+  static T of(T a, T b, float c) {
+    return flush(c) >= 0 ? a : b;
+  }
+};
+template <class T>
+Exec slct_exec(bool by_float, bool ftz) {
+  if (!by_float) return ternary<Select<int32_t>, T, T, int32_t>;
+  return ftz ? ternary<SelectFlushed, T, T, float> : ternary<Select<float>, T, T, float>;
+}
+void slct(Decoder& d, const Match& m, Inst& in) {
+  Type t = m.type(0), by = m.type(1);
+  operands(d, in, Class::control, t, {t, t, by});
+  bool f = by == Type::f32, ftz = m.has("ftz");
+  in.exec = size_of(t) == 8   ? slct_exec<uint64_t>(f, ftz)
+            : size_of(t) == 4 ? slct_exec<uint32_t>(f, ftz)
+            : t == Type::s16  ? slct_exec<int16_t>(f, ftz)
+                              : slct_exec<uint16_t>(f, ftz);
+}
+
+}  // namespace
+
+// Floating-point comparisons take the unordered operators too; for bit types only eq and ne have a meaning.
+std::vector<Form> compare_forms() {
+  return {
+      {"setp.eq|ne.[and|or|xor].b16|b32|b64", setp},
+      {"setp.eq|ne|lt|le|gt|ge.[and|or|xor].s16|s32|s64", setp},
+      {"setp.eq|ne|lt|le|gt|ge|lo|ls|hi|hs.[and|or|xor].u16|u32|u64", setp},
+      {"setp.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].f32|f16|f16x2", setp},
+      {"setp.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].f64|bf16|bf16x2", setp},
+      {"set.eq|ne.[and|or|xor].u32|s32|f32.b16|b32|b64", set},
+      {"set.eq|ne|lt|le|gt|ge.[and|or|xor].u32|s32|f32.s16|s32|s64", set},
+      {"set.eq|ne|lt|le|gt|ge|lo|ls|hi|hs.[and|or|xor].u32|s32|f32.u16|u32|u64", set},
+      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].u32|s32|f32.f32", set},
+      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].u32|s32|f32.f64", set},
+      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].f16|u16|s16|u32|s32.f16",
+       set},
+      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].bf16|u16|s16|u32|s32.bf16", set},
+      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].f16x2|u32|s32.f16x2", set},
+      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].bf16x2|u32|s32.bf16x2", set},
+      {"selp.b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", selp},
+      {"slct.b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64.s32", slct},
+      {"slct.[ftz].b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64.f32", slct},
+  };
+}
+
+}  // namespace emu

@@ -1,0 +1,167 @@
+// Floating-point formats: exact values to bits with every rounding of PTX, and back.
+//   f16, bf16 (PTX ISA 5.2.1), tf32, e4m3, e5m2 (5.2.3), f32 and f64 where the host's rounding does not serve.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace emu {
+
+// rn: nearest, ties to even; rz: to zero; rm: down; rp: up; rna: nearest, ties away from zero.
+enum class Round : uint8_t { rn, rz, rm, rp, rna };
+
+template <class To, class From>
+To bit_cast(From v) {
+  static_assert(sizeof(To) == sizeof(From));
+  To r;
+  std::memcpy(&r, &v, sizeof r);
+  return r;
+}
+
+// A finite number: (-1)^negative * significand * 2^exponent.
+struct Exact {
+  bool negative = false;
+  uint64_t significand = 0;
+  int exponent = 0;
+};
+
+inline Exact exact(double v) {  // v is finite
+  uint64_t bits = bit_cast<uint64_t>(v), field = bits >> 52 & 0x7FF, fraction = bits & ((1ull << 52) - 1);
+  return {bits >> 63 != 0, field ? fraction | 1ull << 52 : fraction,
+          static_cast<int>(field ? field : 1) - 1075};
+}
+
+// The bits of the IEEE-like format with kExp exponent and kMant fraction bits (sign above them) that `v` rounds to.
+// Overflow gives infinity or the largest finite number, as the rounding says.
+template <int kExp, int kMant>
+uint64_t encode(Exact v, Round round) {
+  constexpr int kBias = (1 << (kExp - 1)) - 1;
+  constexpr uint64_t kInfinity = ((1ull << kExp) - 1) << kMant;
+  uint64_t sign = uint64_t{v.negative} << (kExp + kMant);
+  if (v.significand == 0) return sign;
+  int lead = __builtin_clzll(v.significand);
+  uint64_t top = v.significand << lead;   // bit 63 set
+  int exponent = v.exponent + 63 - lead;  // of that bit
+  bool subnormal = exponent < 1 - kBias;
+  int shift = 63 - kMant + (subnormal ? 1 - kBias - exponent : 0);  // at least 11
+  uint64_t kept = shift < 64 ? top >> shift : 0;
+  int half =
+      0;  // what is cut off, compared with one half of the last place: -1, 0, 1; -2: nothing is cut off
+  if (shift > 64) {
+    half = -1;
+  } else {
+    uint64_t rest = shift == 64 ? top : top << (64 - shift);
+    half = rest == 0 ? -2 : rest < 1ull << 63 ? -1 : rest == 1ull << 63 ? 0 : 1;
+  }
+  bool up = false;
+  switch (round) {
+    case Round::rn:
+      up = half == 1 || (half == 0 && (kept & 1));
+      break;
+    case Round::rna:
+      up = half >= 0;
+      break;
+    case Round::rz:
+      break;
+    case Round::rm:
+      up = half != -2 && v.negative;
+      break;
+    case Round::rp:
+      up = half != -2 && !v.negative;
+      break;
+  }
+  uint64_t code = kept + up;
+  if (!subnormal) code += static_cast<uint64_t>(exponent + kBias - 1) << kMant;  // kept holds the leading 1
+  if (exponent > kBias || code >= kInfinity) {
+    bool to_infinity = round == Round::rn || round == Round::rna || (round == Round::rm && v.negative) ||
+                       (round == Round::rp && !v.negative);
+    code = to_infinity ? kInfinity : kInfinity - 1;
+  }
+  return sign | code;
+}
+
+// The same for any double. NaN gives the canonical NaN: sign 0, every other bit 1.
+template <int kExp, int kMant>
+uint64_t encode(double v, Round round) {
+  constexpr uint64_t kInfinity = ((1ull << kExp) - 1) << kMant;
+  if (v != v) return (1ull << (kExp + kMant)) - 1;
+  if (std::isinf(v)) return kInfinity | uint64_t{v < 0} << (kExp + kMant);
+  return encode<kExp, kMant>(exact(v), round);
+}
+
+// The value of such a format's bits.
+template <int kExp, int kMant>
+double decode(uint32_t bits) {
+  constexpr int kBias = (1 << (kExp - 1)) - 1;
+  uint32_t field = bits >> kMant & ((1u << kExp) - 1), fraction = bits & ((1u << kMant) - 1);
+  bool negative = bits >> (kExp + kMant) & 1;
+  double v;
+  if (field == (1u << kExp) - 1)
+    v = fraction ? NAN : INFINITY;
+  else if (field == 0)
+    v = std::ldexp(static_cast<double>(fraction), 1 - kBias - kMant);
+  else
+    v = std::ldexp(static_cast<double>(fraction | 1u << kMant), static_cast<int>(field) - kBias - kMant);
+  return negative ? -v : v;
+}
+
+constexpr uint32_t kNan32 = 0x7FFFFFFFu;  // the canonical NaN of f32
+inline float canonical(float v) {
+  return v != v ? bit_cast<float>(kNan32) : v;
+}
+
+// .ftz: subnormal numbers become zero of the same sign.
+inline float flush(float v) {
+  return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v;
+}
+// .sat: to [0, 1], NaN to +0.
+inline float saturate01(float v) {
+  return v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f;
+}
+
+inline float to_f32(double v, Round round) {
+  if (round == Round::rn) return canonical(static_cast<float>(v));
+  return bit_cast<float>(static_cast<uint32_t>(encode<8, 23>(v, round)));
+}
+
+struct F16 {
+  static float widen(uint16_t h) {
+    uint32_t sign = uint32_t{h & 0x8000u} << 16, rest = h & 0x7FFFu;
+    if (rest >= 0x7C00) return bit_cast<float>(sign | 0x7F800000u | (rest & 0x3FF) << 13);
+    if (rest >= 0x0400) return bit_cast<float>(sign | ((rest << 13) + (112u << 23)));
+    float v = static_cast<float>(rest) * 0x1p-24f;
+    return sign ? -v : v;
+  }
+  static uint16_t round(double v, Round r = Round::rn) { return static_cast<uint16_t>(encode<5, 10>(v, r)); }
+  static uint16_t flush(uint16_t h) { return h & 0x7C00 ? h : h & 0x8000; }
+  static bool is_nan(uint16_t h) { return (h & 0x7FFF) > 0x7C00; }
+  static constexpr uint16_t kNan = 0x7FFF, kOne = 0x3C00, kLargest = 0x7BFF;
+};
+
+struct BF16 {
+  static float widen(uint16_t h) { return bit_cast<float>(uint32_t{h} << 16); }
+  static uint16_t round(double v, Round r = Round::rn) { return static_cast<uint16_t>(encode<8, 7>(v, r)); }
+  static uint16_t flush(uint16_t h) { return h & 0x7F80 ? h : h & 0x8000; }
+  static bool is_nan(uint16_t h) { return (h & 0x7FFF) > 0x7F80; }
+  static constexpr uint16_t kNan = 0x7FFF, kOne = 0x3F80, kLargest = 0x7F7F;
+};
+
+// a + b, rounded to odd: the exact sum when a double holds it, else the neighbour whose last bit is 1. Rounding that
+// to any format of at most 51 bits gives what rounding the exact sum would (so one rounding, not two).
+inline double add_to_odd(double a, double b) {
+  double s = a + b;
+  double back = s - a;
+  double error = (a - (s - back)) + (b - back);  // exact (Knuth's two-sum)
+  uint64_t bits = bit_cast<uint64_t>(s);
+  bool inexact = error < 0 || error > 0;  // false for NaN, which infinities give
+  if (inexact && !(bits & 1)) bits += (error > 0) == (s > 0) ? 1 : -1;
+  return bit_cast<double>(bits);
+}
+
+// a * b + c of f32, f16 or bf16 values: the product of two 24-bit significands is exact in a double.
+inline double fma_to_odd(float a, float b, float c) {
+  return add_to_odd(static_cast<double>(a) * b, c);
+}
+
+}  // namespace emu
