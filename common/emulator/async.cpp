@@ -192,14 +192,22 @@ void AsyncEngine::cta_ended(Cta& cta) {
   last_groups_ = nullptr;
 }
 
-CopyGroups& AsyncEngine::groups(Warp& warp, GroupKind kind) {
+AsyncEngine::WarpGroups& AsyncEngine::of(Warp& warp) {
   if (last_warp_ != &warp) {
     auto& entry = groups_[&warp];
     if (!entry) entry = std::make_unique<WarpGroups>();
     last_warp_ = &warp;
     last_groups_ = entry.get();
   }
-  return last_groups_->kind[static_cast<unsigned>(kind)];
+  return *last_groups_;
+}
+
+CopyGroups& AsyncEngine::groups(Warp& warp, GroupKind kind) {
+  return of(warp).kind[static_cast<unsigned>(kind)];
+}
+
+AsyncEngine::Poll& AsyncEngine::last_poll(Warp& warp) {
+  return of(warp).poll;
 }
 
 }  // namespace emu

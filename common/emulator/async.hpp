@@ -140,11 +140,19 @@ class AsyncEngine {
   void abandon();  // after a fault: drops everything in flight
 
   CopyGroups& groups(Warp& warp, GroupKind kind);
+  // The last time a group of the warp polled a barrier with mbarrier.test_wait and found it incomplete.
+  struct Poll {
+    const Inst* inst = nullptr;
+    uint32_t mask = 0;
+    uint64_t effects = 0;
+  };
+  Poll& last_poll(Warp& warp);
   const std::vector<AsyncOp*>& pending() const { return pending_; }  // in issue order
 
  private:
   struct WarpGroups {
     CopyGroups kind[3];
+    Poll poll;
   };
   Machine& machine_;
   std::vector<AsyncOp*> pending_;
@@ -154,6 +162,7 @@ class AsyncEngine {
   WarpGroups* last_groups_ = nullptr;
   uint64_t issued_ = 0;
 
+  WarpGroups& of(Warp& warp);
   static size_t next_pool_slot();
   template <class T>
   static size_t pool_slot() {

@@ -1,0 +1,239 @@
+#include "emulator/tensor_map.hpp"
+
+#include <cstring>
+
+#include "emulator/report.hpp"
+
+namespace emu {
+namespace {
+
+// The 128 bytes. Not NVIDIA's layout, which is not public.
+struct Encoded {
+  uint64_t magic;
+  uint64_t address;
+  uint64_t stride[4];
+  uint32_t size_minus_1[5];
+  uint8_t box_minus_1[5];
+  uint8_t step[5];
+  uint8_t type, rank, swizzle, l2_promotion, nan_fill;
+  uint8_t unused[29];
+  uint64_t checksum;
+};
+static_assert(sizeof(Encoded) == kTensorMapBytes);
+constexpr uint64_t kMagic = 0x7061'6d72'6f73'6e74ull;  // "tnsormap"
+
+// FNV-1a over everything before the checksum.
+uint64_t checksum_of(const Encoded& e) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&e);
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (size_t i = 0; i < offsetof(Encoded, checksum); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+  return hash;
+}
+
+// Collects the first broken rule.
+struct Rules {
+  std::string* why;
+  int code = kTensorMapSuccess;
+  void check(bool holds, const std::string& what, const std::string& rule, const std::string& fix,
+             int result = kTensorMapInvalidValue) {
+    if (holds || code != kTensorMapSuccess) return;
+    code = result;
+    if (why) *why = what + ": " + rule + "; " + fix;
+  }
+};
+
+std::string named(const char* parameter, uint64_t value) {
+  return std::string(parameter) + " = " + std::to_string(value);
+}
+std::string named(const char* parameter, unsigned i, uint64_t value) {
+  return std::string(parameter) + "[" + std::to_string(i) + "] = " + std::to_string(value);
+}
+
+void check_address(Rules& rules, uint64_t address) {
+  rules.check(address % 16 == 0, "globalAddress = " + hex(address), "must be a multiple of 16 bytes",
+              "start the tensor on a 16-byte boundary");
+}
+
+}  // namespace
+
+unsigned element_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::u8:
+      return 1;
+    case ElementType::u16:
+    case ElementType::f16:
+    case ElementType::bf16:
+      return 2;
+    case ElementType::u64:
+    case ElementType::s64:
+    case ElementType::f64:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+const char* name_of(ElementType type) {
+  static const char* const kNames[] = {"UINT8",        "UINT16",       "UINT32",        "INT32",
+                                       "UINT64",       "INT64",        "FLOAT16",       "FLOAT32",
+                                       "FLOAT64",      "BFLOAT16",     "FLOAT32_FTZ",   "TFLOAT32",
+                                       "TFLOAT32_FTZ", "16U4_ALIGN8B", "16U4_ALIGN16B", "16U6_ALIGN16B"};
+  return kNames[static_cast<unsigned>(type)];
+}
+
+bool is_float(ElementType type) {
+  switch (type) {
+    case ElementType::f16:
+    case ElementType::f32:
+    case ElementType::f64:
+    case ElementType::bf16:
+    case ElementType::f32_ftz:
+    case ElementType::tf32:
+    case ElementType::tf32_ftz:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The one place that decides how rows lie when the inner box is smaller than the swizzle span: dense.
+uint32_t TensorMap::row_pitch() const {
+  return row_bytes();
+}
+
+int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, const uint64_t* sizes,
+                      const uint64_t* stride_bytes, const uint32_t* box, const uint32_t* element_strides,
+                      int interleave, int swizzle, int l2_promotion, int oob_fill, std::string* why) {
+  Rules rules{why};
+  rules.check(map != nullptr, "tensorMap = NULL", "must point to a CUtensorMap", "pass the address of one");
+  rules.check(reinterpret_cast<uint64_t>(map) % 64 == 0,
+              "tensorMap = " + hex(reinterpret_cast<uint64_t>(map)), "must be 64-byte aligned",
+              "declare it as CUtensorMap, or alignas(64)");
+  rules.check(type >= 0 && type <= 15, named("tensorDataType", static_cast<uint64_t>(type)),
+              "is no CUtensorMapDataType", "use one of the enumeration's values");
+  rules.check(type <= 12, named("tensorDataType", static_cast<uint64_t>(type)),
+              "the packed 4- and 6-bit types need compute capability 10.0",
+              "use an element type of whole bytes");
+  rules.check(rank >= 1 && rank <= 5, named("tensorRank", rank), "must be 1 .. 5", "give 1 to 5 dimensions");
+  rules.check(interleave >= 0 && interleave <= 2, named("interleave", static_cast<uint64_t>(interleave)),
+              "is no CUtensorMapInterleave", "use CU_TENSOR_MAP_INTERLEAVE_NONE");
+  rules.check(interleave == 0 || rank >= 3, named("tensorRank", rank), "must be 3 .. 5 with interleave",
+              "use CU_TENSOR_MAP_INTERLEAVE_NONE");
+  rules.check(swizzle >= 0 && swizzle <= 6, named("swizzle", static_cast<uint64_t>(swizzle)),
+              "is no CUtensorMapSwizzle", "use one of the enumeration's values");
+  rules.check(swizzle <= 3, named("swizzle", static_cast<uint64_t>(swizzle)),
+              "the 128-byte patterns with 32- and 64-byte atoms need compute capability 10.0",
+              "use CU_TENSOR_MAP_SWIZZLE_128B");
+  rules.check(interleave != 2 || swizzle == 1, named("swizzle", static_cast<uint64_t>(swizzle)),
+              "must be SWIZZLE_32B with INTERLEAVE_32B", "use CU_TENSOR_MAP_SWIZZLE_32B");
+  rules.check(l2_promotion >= 0 && l2_promotion <= 3,
+              named("l2Promotion", static_cast<uint64_t>(l2_promotion)), "is no CUtensorMapL2promotion",
+              "use one of the enumeration's values");
+  rules.check(oob_fill >= 0 && oob_fill <= 1, named("oobFill", static_cast<uint64_t>(oob_fill)),
+              "is no CUtensorMapFloatOOBfill", "use one of the enumeration's values");
+  rules.check(sizes != nullptr, "globalDim = NULL", "must point to tensorRank sizes", "pass the array");
+  rules.check(rank == 1 || stride_bytes != nullptr, "globalStrides = NULL",
+              "must point to tensorRank - 1 strides", "pass the array");
+  rules.check(box != nullptr, "boxDim = NULL", "must point to tensorRank sizes", "pass the array");
+  rules.check(element_strides != nullptr, "elementStrides = NULL", "must point to tensorRank strides",
+              "pass an array of ones");
+  if (rules.code) return rules.code;
+
+  const auto element = static_cast<ElementType>(type);
+  const uint64_t element_size = element_bytes(element);
+  rules.check(oob_fill == 0 || is_float(element), named("oobFill", static_cast<uint64_t>(oob_fill)),
+              std::string("NaN fill needs a floating-point type, not ") + name_of(element),
+              "use CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE");
+  check_address(rules, address);
+  rules.check(interleave != 2 || address % 32 == 0, "globalAddress = " + hex(address),
+              "must be a multiple of 32 bytes with INTERLEAVE_32B", "start the tensor on a 32-byte boundary");
+  for (unsigned i = 0; i < rank; ++i) {
+    rules.check(sizes[i] >= 1 && sizes[i] <= 1ull << 32, named("globalDim", i, sizes[i]), "must be 1 .. 2^32",
+                "give the size in elements");
+    rules.check(box[i] >= 1 && box[i] <= 256, named("boxDim", i, box[i]), "must be 1 .. 256",
+                "use a smaller box and more copies");
+    rules.check((i == 0 && interleave == 0) || (element_strides[i] >= 1 && element_strides[i] <= 8),
+                named("elementStrides", i, element_strides[i]), "must be 1 .. 8",
+                "use 1 unless elements are to be skipped");
+  }
+  for (unsigned i = 0; i + 1 < rank; ++i) {
+    const uint64_t unit = interleave == 2 ? 32 : 16;
+    rules.check(stride_bytes[i] % unit == 0, named("globalStrides", i, stride_bytes[i]) + " bytes",
+                "must be a multiple of " + std::to_string(unit), "pad the rows of the tensor");
+    rules.check(stride_bytes[i] < 1ull << 40, named("globalStrides", i, stride_bytes[i]) + " bytes",
+                "must be below 2^40", "give the stride in bytes");
+  }
+  const uint64_t inner = box[0] * element_size;
+  rules.check(
+      interleave != 0 || inner % 16 == 0,
+      "boxDim[0] = " + std::to_string(box[0]) + " elements of " + std::to_string(element_size) + " bytes",
+      "the inner box must be a multiple of 16 bytes",
+      "make boxDim[0] a multiple of " + std::to_string(16 / element_size));
+  if (swizzle >= 1 && swizzle <= 3) {
+    const uint64_t span = swizzle_span(static_cast<Swizzle>(swizzle));
+    rules.check(interleave != 0 || inner <= span,
+                "boxDim[0] = " + std::to_string(box[0]) + " elements, " + std::to_string(inner) + " bytes",
+                "the inner box must fit the " + std::to_string(span) + "-byte swizzle",
+                "make boxDim[0] at most " + std::to_string(span / element_size));
+  }
+  rules.check(interleave == 0, named("interleave", static_cast<uint64_t>(interleave)),
+              "the emulator does not model interleaved tensors", "use CU_TENSOR_MAP_INTERLEAVE_NONE",
+              kTensorMapNotSupported);
+  if (rules.code) return rules.code;
+
+  Encoded e;
+  std::memset(&e, 0, sizeof e);
+  e.magic = kMagic;
+  e.address = address;
+  for (unsigned i = 0; i < rank; ++i) {
+    e.size_minus_1[i] = static_cast<uint32_t>(sizes[i] - 1);
+    e.box_minus_1[i] = static_cast<uint8_t>(box[i] - 1);
+    e.step[i] = static_cast<uint8_t>(i == 0 ? 1 : element_strides[i]);
+    if (i + 1 < rank) e.stride[i] = stride_bytes[i];
+  }
+  e.type = static_cast<uint8_t>(type);
+  e.rank = static_cast<uint8_t>(rank);
+  e.swizzle = static_cast<uint8_t>(swizzle);
+  e.l2_promotion = static_cast<uint8_t>(l2_promotion);
+  e.nan_fill = static_cast<uint8_t>(oob_fill);
+  e.checksum = checksum_of(e);
+  std::memcpy(map, &e, sizeof e);
+  return kTensorMapSuccess;
+}
+
+int replace_tensor_map_address(void* map, uint64_t address, std::string* why) {
+  Rules rules{why};
+  TensorMap old;
+  rules.check(map && decode_tensor_map(static_cast<const std::byte*>(map), &old), "tensorMap",
+              "holds no encoded tensor map", "encode it with cuTensorMapEncodeTiled first");
+  check_address(rules, address);
+  if (rules.code) return rules.code;
+  Encoded e;
+  std::memcpy(&e, map, sizeof e);
+  e.address = address;
+  e.checksum = checksum_of(e);
+  std::memcpy(map, &e, sizeof e);
+  return kTensorMapSuccess;
+}
+
+bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
+  Encoded e;
+  std::memcpy(&e, bytes, sizeof e);
+  if (e.magic != kMagic || e.checksum != checksum_of(e)) return false;
+  out->type = static_cast<ElementType>(e.type);
+  out->rank = e.rank;
+  out->address = e.address;
+  for (unsigned i = 0; i < 5; ++i) {
+    const bool used = i < e.rank;
+    out->size[i] = used ? uint64_t{e.size_minus_1[i]} + 1 : 1;
+    out->box[i] = used ? e.box_minus_1[i] + 1u : 1;
+    out->step[i] = used ? e.step[i] : 1;
+    out->stride[i] = i == 0 ? element_bytes(out->type) : used ? e.stride[i - 1] : 0;
+  }
+  out->swizzle = static_cast<Swizzle>(e.swizzle);
+  out->l2_promotion = e.l2_promotion;
+  out->nan_fill = e.nan_fill;
+  return true;
+}
+
+}  // namespace emu
