@@ -101,6 +101,7 @@ struct Cta {
 struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   Dim3 index;
+  uint64_t barrier_generation = 0;  // barrier.cluster: how often it completed
   bool finished() const;
 };
 

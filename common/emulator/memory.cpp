@@ -98,6 +98,7 @@ const Allocation* GlobalMemory::find(uint64_t address, uint64_t bytes) {
   last_begin_ = a.address;
   last_bytes_ = a.bytes;
   last_host_ = a.host;
+  last_constant_ = a.constant;
   return &a;
 }
 

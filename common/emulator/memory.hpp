@@ -31,6 +31,8 @@ class GlobalMemory {
   void add_host_range(void* host, uint64_t bytes, const std::string& name);
   bool release(uint64_t address);  // false: no allocation starts there
 
+  void set_constant(uint64_t address) { allocations_.at(address).constant = true; last_bytes_ = 0; }
+
   // The allocation that holds [address, address + bytes), or null.
   const Allocation* find(uint64_t address, uint64_t bytes);
   // Bytes for the emulator's use; null when the range is not inside one allocation.
@@ -40,6 +42,8 @@ class GlobalMemory {
     const Allocation* a = find(address, bytes);
     return a ? a->host + (address - a->address) : nullptr;
   }
+  // Whether the allocation that the last successful at() or find() hit is read-only for kernels.
+  bool last_is_constant() const { return last_constant_; }
   // "64 bytes past the end of `out` (4096 bytes at 0x...)": the neighbourhood of a bad address.
   std::string describe(uint64_t address) const;
 
@@ -56,6 +60,7 @@ class GlobalMemory {
   uint64_t top_ = 0, in_use_ = 0;
   uint64_t last_begin_ = 0, last_bytes_ = 0;
   std::byte* last_host_ = nullptr;
+  bool last_constant_ = false;
 };
 
 }  // namespace emu

@@ -90,6 +90,7 @@ struct Program {
   std::deque<Extra> extras;
   std::vector<FunctionInfo> functions;      // [0] is the kernel
   std::map<std::string, uint32_t> function_index;
+  std::map<uint64_t, uint32_t> function_at;  // address -> index, for indirect calls
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
   uint32_t shared_static_bytes = 0;         // from kSharedBase; dynamic shared memory follows
@@ -113,8 +114,10 @@ constexpr uint32_t kFrameReturnPc = 0, kFrameCaller = 128, kFrameLocal = 256, kF
 
 // Global and constant symbols of a module: name -> device address.
 using SymbolTable = std::map<std::string, uint64_t>;
-// Functions whose address is taken get one of these addresses.
+// The address of a device function (for function pointers and virtual tables): the same in every kernel of a module.
+// 0 when the module has no such function.
 constexpr uint64_t kFunctionWindow = 0x0005'0000'0000'0000ull;
+uint64_t function_address(const Module& module, const std::string& name);
 
 // Decodes the entry and everything it calls. Throws Fault (id "unsupported-instruction", "ptx-syntax", ...).
 std::unique_ptr<Program> decode(const Module& module, const Function& entry, const SymbolTable& symbols);
@@ -168,6 +171,7 @@ class Decoder {
   void branch_to(const Operand& o);                          // fills target of the instruction being decoded
   void branch_list(const std::string& label, Extra& extra);  // .branchtargets: fills extra.numbers with pcs
   uint32_t function_of(const std::string& name);  // index in Program::functions; decodes it later
+  void need_all_function_pointers();              // an indirect call may reach every function in a table
   const Function& function() const { return *function_; }
   const Module& module() const { return module_; }
   const FrameSlot& frame_slot(const std::string& name);  // a .param variable of the function

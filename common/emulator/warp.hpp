@@ -64,6 +64,8 @@ struct Wait {
   void (*finish)(Warp&, Group&) = nullptr;
   // "full_bar[2] phase 3 parity 1: 0 of 1 arrivals pending, 2048 bytes outstanding", for a deadlock report.
   std::string (*describe)(Warp&, const Group&) = nullptr;
+  // Why it can never go on, and what to try; for the deadlock report. May be null.
+  std::string (*explain)(Warp&, const Group&) = nullptr;
   // A wait that may return False instead (mbarrier.try_wait, test_wait): finish sees forced == true then.
   bool may_fail = false;
   bool forced = false;
@@ -166,6 +168,9 @@ class Warp {
     uint64_t generation = 0;
   };
   std::vector<WarpBarrier> warp_barriers;
+  // barrier.cluster: lanes that have arrived in the running phase; per lane, the phase of its latest arrive
+  uint32_t cluster_arrived = 0;
+  std::array<uint64_t, 32> cluster_phase;
 
  private:
   std::byte* base_[2];

@@ -1,0 +1,38 @@
+// From an address to bytes: state spaces, generic windows, bounds and alignment (PTX ISA 5.1, 9.7.9.19).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "emulator/machine.hpp"
+
+namespace emu {
+
+struct Resolved {
+  std::byte* bytes = nullptr;
+  Space space = Space::global;  // global, shared, local, param or constant: never generic
+  Cta* owner = nullptr;         // of shared memory
+  uint64_t address = 0;         // device address, or address in the owner's window
+};
+
+// Faults ("out-of-bounds", "misaligned-address", "write-to-constant") when [address, address + bytes) is not all
+// there. `space` may be generic. bytes is also the required alignment.
+Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
+                        AccessKind kind);
+
+inline std::byte* resolve(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
+                          AccessKind kind) {
+  return resolve_access(w, in, lane, space, address, bytes, kind).bytes;
+}
+
+// The address of a lane: base register + offset, as Decoder::address() left it in inst.a and inst.imm.
+inline uint64_t lane_address(Warp& w, const Inst& in, int lane) {
+  uint64_t base = in.flags & kAddress32 ? w.lanes<uint32_t>(in.a)[lane] : w.lanes<uint64_t>(in.a)[lane];
+  return base + static_cast<uint64_t>(in.imm);
+}
+
+// Tells the observer about one warp access, space by space. resolved[lane] for the lanes of the mask.
+void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes,
+                    AccessKind kind, bool acquire, bool release);
+
+}  // namespace emu

@@ -1,0 +1,338 @@
+// bar, barrier, barrier.cluster, bar.warp.sync (PTX ISA 9.7.13.1 to 9.7.13.3).
+#include "emulator/isa/barrier.hpp"
+
+#include "emulator/mbarrier.hpp"
+
+namespace emu {
+
+namespace {
+
+constexpr uint32_t kHasCount = 1, kRedAnd = 2, kRedOr = 4, kRedPopc = 8, kAligned = 16, kArriveOnly = 32;
+
+bool warp_arrived(const NamedBarrier& b, const Warp& w) {
+  uint32_t lanes = b.arrived[w.index];
+  return lanes && (lanes & w.live) == w.live;
+}
+
+void complete_if_all_arrived(Cta& cta, uint32_t id) {
+  NamedBarrier& b = cta.barriers[id];
+  bool any = false, all = true;
+  uint32_t threads = 0;
+  for (auto& w : cta.warps) {
+    bool here = warp_arrived(b, *w);
+    any = any || b.arrived[w->index];
+    threads += here ? 32 : 0;
+    all = all && (here || w->live == 0);
+  }
+  if (!any || (b.expected_threads ? threads < b.expected_threads : !all)) return;
+  b.result_and = b.red_and;
+  b.result_or = b.red_or;
+  b.result_count = b.red_count;
+  ++b.generation;
+  std::fill(b.arrived.begin(), b.arrived.end(), 0);
+  b.expected_threads = 0;
+  b.red_and = b.red_or = b.red_count = 0;
+  b.first_source = -1;
+  ++cta.machine.effects;
+}
+
+uint32_t uniform(Warp& w, const Inst& in, Ref r, uint32_t mask, const char* what) {
+  auto v = w.lanes<uint32_t>(r);
+  uint32_t first = v[__builtin_ctz(mask)];
+  for_lanes(mask, [&](int l) {
+    if (v[l] != first)
+      w.fault(in, l, "barrier-operand", std::string("the ") + what + " differs between lanes of one warp", "",
+              "give all lanes of a warp the same barrier operands");
+  });
+  return first;
+}
+
+std::string describe_bar(Warp& w, const Group& g) {
+  const NamedBarrier& b = w.cta.barriers[g.wait.b];
+  uint32_t threads = 0;
+  std::string missing;
+  for (auto& other : w.cta.warps) {
+    if (warp_arrived(b, *other)) threads += 32;
+    else if (other->live) missing += " " + std::to_string(other->index);
+  }
+  return "barrier " + std::to_string(g.wait.b) + ": " + std::to_string(threads) + " of " +
+         (b.expected_threads ? std::to_string(b.expected_threads) : std::string("all")) +
+         " threads have arrived; warps that have not:" + (missing.empty() ? " none" : missing);
+}
+
+std::string explain_bar(Warp& w, const Group& g) {
+  std::string out;
+  for (auto& other : w.cta.warps) {
+    if (other->live == 0 || warp_arrived(w.cta.barriers[g.wait.b], *other)) continue;
+    const Group& at = other->groups()[0];
+    out += (out.empty() ? "" : "; ") + std::string("warp ") + std::to_string(other->index) + " is at " +
+           w.program.line_of(other->instruction(at)).text();
+    if (out.size() > 300) break;
+  }
+  return out.empty() ? "the threads that were to arrive have exited" : out;
+}
+
+bool bar_ready(Warp& w, const Group& g) { return w.cta.barriers[g.wait.b].generation != g.wait.a; }
+
+void bar_finish(Warp& w, Group& g) {
+  const Inst& in = w.instruction(g);
+  const NamedBarrier& b = w.cta.barriers[g.wait.b];
+  if (in.flags & kRedAnd) w.set_predicate(in.d, b.result_and ? ~0u : 0, g.mask);
+  if (in.flags & kRedOr) w.set_predicate(in.d, b.result_or ? ~0u : 0, g.mask);
+  if (in.flags & kRedPopc) {
+    auto d = w.lanes<uint32_t>(in.d);
+    for_lanes(g.mask, [&](int l) { d.set(l, b.result_count); });
+  }
+  if (w.machine.observer)
+    w.machine.observer->on_bar_leave(w, in, g.mask, static_cast<uint32_t>(g.wait.b), g.wait.a);
+}
+
+Flow bar(Warp& w, const Inst& in, uint32_t mask) {
+  if ((in.flags & kAligned) && !w.all_here(w.live)) return Flow::converge;
+  uint32_t id = uniform(w, in, in.a, mask, "barrier number");
+  uint32_t count = in.flags & kHasCount ? uniform(w, in, in.b, mask, "thread count") : 0;
+  if (id > 15)
+    w.fault(in, __builtin_ctz(mask), "barrier-operand", "there is no barrier " + std::to_string(id), "",
+            "a CTA has barriers 0 to 15");
+  if ((in.flags & kHasCount) && (count == 0 || count % 32))
+    w.fault(in, __builtin_ctz(mask), "barrier-operand", "the thread count " + std::to_string(count) + " is no multiple of 32",
+            "", "barriers count whole warps");
+  NamedBarrier& b = w.cta.barriers[id];
+  bool in_use = false;
+  for (uint32_t lanes : b.arrived) in_use = in_use || lanes;
+  if (!in_use) {
+    b.expected_threads = count;
+    b.red_and = 1;
+    b.first_source = in.source;
+  } else if (b.expected_threads != count) {
+    Inst first = in;
+    first.source = b.first_source;
+    w.fault(in, __builtin_ctz(mask), "barrier-count",
+            "barrier " + std::to_string(id) + " is used with " + (count ? std::to_string(count) : std::string("all")) +
+                " threads, while " + w.program.line_of(first).text() + " is using it with " +
+                (b.expected_threads ? std::to_string(b.expected_threads) : std::string("all")),
+            "", "give every use of one barrier the same thread count, or use another barrier number");
+  }
+  if (b.arrived[w.index] & mask)
+    w.fault(in, __builtin_ctz(mask), "barrier-arrived-twice",
+            "a warp arrives a second time at barrier " + std::to_string(id) + " before it has completed", "",
+            "let the warp wait (bar.sync) before it arrives again");
+  b.arrived[w.index] |= mask;
+  if (in.flags & (kRedAnd | kRedOr | kRedPopc)) {
+    uint32_t p = w.predicate(in.c) & mask;
+    b.red_and &= p == mask;
+    b.red_or |= p != 0;
+    b.red_count += static_cast<uint32_t>(__builtin_popcount(p));
+  }
+  ++w.machine.effects;
+  uint64_t generation = b.generation;
+  if (w.machine.observer) w.machine.observer->on_bar_arrive(w, in, mask, id, generation);
+  complete_if_all_arrived(w.cta, id);
+  if (in.flags & kArriveOnly) return Flow::next;
+  Wait wait;
+  wait.ready = bar_ready;
+  wait.finish = bar_finish;
+  wait.describe = describe_bar;
+  wait.explain = explain_bar;
+  wait.a = generation;
+  wait.b = id;
+  if (mask != w.current->mask) {  // predicated off in some lanes of the group: they go on alone
+    uint32_t pc[32], frame[32];
+    uint32_t rest = w.current->mask & ~mask;
+    for_lanes(rest, [&](int l) { pc[l] = w.current->pc + 1; frame[l] = w.current->frame; });
+    Group* me = w.current;
+    me->wait = wait;
+    me->state = Group::State::blocked;
+    --me->pc;  // scatter() steps the remaining lanes over the instruction
+    w.scatter(rest, pc, frame);
+    return Flow::jumped;
+  }
+  return w.block(wait);
+}
+
+void decode_bar(Decoder& d, const Match& m, Inst& in, bool aligned) {
+  in.exec = bar;
+  in.cls = Class::barrier;
+  in.flags = aligned ? kAligned : 0;
+  bool red = m.has("red"), arrive = m.has("arrive");
+  size_t i = 0;
+  if (red) {
+    if (m.has("popc")) {
+      in.flags |= kRedPopc;
+      in.d = d.destination(d.operand(i++), Type::u32);
+    } else {
+      in.flags |= m.has("and") ? kRedAnd : kRedOr;
+      in.d = d.predicate_destination(d.operand(i++));
+    }
+  }
+  if (arrive) in.flags |= kArriveOnly;
+  in.a = d.source(d.operand(i++), Type::u32);
+  size_t left = d.operand_count() - i;
+  if (left > (red ? 1u : 0u)) {
+    in.flags |= kHasCount;
+    in.b = d.source(d.operand(i++), Type::u32);
+  }
+  if (red) in.c = d.predicate(d.operand(i++));
+  if (arrive && !(in.flags & kHasCount)) d.refuse("bar.arrive needs a thread count");
+}
+
+void decode_bar_aligned(Decoder& d, const Match& m, Inst& in) { decode_bar(d, m, in, true); }
+void decode_barrier(Decoder& d, const Match& m, Inst& in) { decode_bar(d, m, in, m.has("aligned")); }
+
+// ---- barrier.cluster
+
+void complete_cluster(Cluster& cluster) {
+  for (auto& cta : cluster.ctas)
+    for (auto& w : cta->warps)
+      if ((w->cluster_arrived & w->live) != w->live) return;
+  bool any = false;
+  for (auto& cta : cluster.ctas)
+    for (auto& w : cta->warps) {
+      any = any || w->cluster_arrived;
+      w->cluster_arrived = 0;
+    }
+  if (any) ++cluster.barrier_generation;
+}
+
+constexpr uint32_t kClusterBarrier = 16;  // as observers see it: the barrier number after bar's 0..15
+
+Flow cluster_arrive(Warp& w, const Inst& in, uint32_t mask) {
+  if ((in.flags & kAligned) && !w.all_here(w.live)) return Flow::converge;
+  Cluster& cluster = *w.cta.cluster;
+  for_lanes(mask, [&](int l) {
+    if (w.cluster_phase[l] == cluster.barrier_generation)
+      w.fault(in, l, "barrier-arrived-twice", "a thread arrives twice in one phase of the cluster barrier", "",
+              "pair every barrier.cluster.arrive with one barrier.cluster.wait");
+    w.cluster_phase[l] = cluster.barrier_generation;
+  });
+  w.cluster_arrived |= mask;
+  ++w.machine.effects;
+  if (w.machine.observer) w.machine.observer->on_bar_arrive(w, in, mask, kClusterBarrier, cluster.barrier_generation);
+  complete_cluster(cluster);
+  return Flow::next;
+}
+
+bool cluster_ready(Warp& w, const Group& g) {
+  bool done = true;
+  for_lanes(g.mask, [&](int l) { done = done && w.cluster_phase[l] != w.cta.cluster->barrier_generation; });
+  return done;
+}
+
+void cluster_finish(Warp& w, Group& g) {
+  if (w.machine.observer)
+    w.machine.observer->on_bar_leave(w, w.instruction(g), g.mask, kClusterBarrier, w.cluster_phase[__builtin_ctz(g.mask)]);
+}
+
+std::string describe_cluster(Warp& w, const Group&) {
+  uint32_t arrived = 0, live = 0;
+  for (auto& cta : w.cta.cluster->ctas)
+    for (auto& other : cta->warps) {
+      arrived += static_cast<uint32_t>(__builtin_popcount(other->cluster_arrived & other->live));
+      live += static_cast<uint32_t>(__builtin_popcount(other->live));
+    }
+  return "cluster barrier: " + std::to_string(arrived) + " of " + std::to_string(live) + " threads have arrived";
+}
+
+Flow cluster_wait(Warp& w, const Inst& in, uint32_t mask) {
+  if ((in.flags & kAligned) && !w.all_here(w.live)) return Flow::converge;
+  for_lanes(mask, [&](int l) {
+    if (w.cluster_phase[l] == UINT64_MAX)
+      w.fault(in, l, "barrier-wait-without-arrive", "a thread waits at the cluster barrier without having arrived", "",
+              "execute barrier.cluster.arrive first");
+  });
+  Wait wait;
+  wait.ready = cluster_ready;
+  wait.finish = cluster_finish;
+  wait.describe = describe_cluster;
+  return w.block(wait);
+}
+
+template <Exec exec>
+void decode_cluster(Decoder&, const Match& m, Inst& in) {
+  in.exec = exec;
+  in.cls = Class::barrier;
+  in.flags = m.has("aligned") ? kAligned : 0;
+}
+
+// ---- bar.warp.sync membermask: lanes may arrive from different instructions
+
+Warp::WarpBarrier& warp_barrier(Warp& w, uint32_t member) {
+  for (auto& b : w.warp_barriers)
+    if (b.member == member) return b;
+  w.warp_barriers.push_back({member, 0, 0});
+  return w.warp_barriers.back();
+}
+
+bool warp_ready(Warp& w, const Group& g) {
+  auto& b = warp_barrier(w, static_cast<uint32_t>(g.wait.b));
+  if (b.generation != g.wait.a) return true;
+  return (b.arrived & w.live & b.member) == (w.live & b.member);
+}
+
+void warp_finish(Warp& w, Group& g) {
+  auto& b = warp_barrier(w, static_cast<uint32_t>(g.wait.b));
+  if (b.generation == g.wait.a) {
+    ++b.generation;
+    b.arrived = 0;
+  }
+}
+
+std::string describe_warp(Warp& w, const Group& g) {
+  auto& b = warp_barrier(w, static_cast<uint32_t>(g.wait.b));
+  return "bar.warp.sync " + hex(b.member) + ": lanes " + hex(w.live & b.member & ~b.arrived) + " have not arrived";
+}
+
+Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
+  uint32_t member = uniform(w, in, in.a, mask, "member mask");
+  if (mask & ~member)
+    w.fault(in, __builtin_ctz(mask & ~member), "warp-sync-mask", "a thread is not in its own member mask " + hex(member), "",
+            "name exactly the lanes that execute the instruction");
+  if ((member & w.live & ~mask) == 0) {  // the common case: all here at once
+    if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
+    return Flow::next;
+  }
+  auto& b = warp_barrier(w, member);
+  b.arrived |= mask;
+  if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, member & (b.arrived | mask));
+  Wait wait;
+  wait.ready = warp_ready;
+  wait.finish = warp_finish;
+  wait.describe = describe_warp;
+  wait.a = b.generation;
+  wait.b = member;
+  ++w.machine.effects;
+  return w.block(wait);
+}
+
+void decode_warp_sync(Decoder& d, const Match&, Inst& in) {
+  in.exec = warp_sync;
+  in.cls = Class::barrier;
+  in.a = d.source(d.operand(0), Type::u32);
+}
+
+}  // namespace
+
+void barriers_after_exit(Cta& cta, Warp&) {
+  for (uint32_t id = 0; id < 16; ++id) complete_if_all_arrived(cta, id);
+  if (cta.cluster && cta.cluster->ctas.size() > 0) complete_cluster(*cta.cluster);
+}
+
+void Cta::lanes_exited(Warp& warp) { barriers_after_exit(*this, warp); }
+
+std::vector<Form> barrier_forms() {
+  return {
+      {"bar.[cta].sync", decode_bar_aligned},
+      {"bar.[cta].arrive", decode_bar_aligned},
+      {"bar.[cta].red.popc.u32", decode_bar_aligned},
+      {"bar.[cta].red.and|or.pred", decode_bar_aligned},
+      {"barrier.[cta].sync.[aligned]", decode_barrier},
+      {"barrier.[cta].arrive.[aligned]", decode_barrier},
+      {"barrier.[cta].red.popc.[aligned].u32", decode_barrier},
+      {"barrier.[cta].red.and|or.[aligned].pred", decode_barrier},
+      {"bar.warp.sync", decode_warp_sync},
+      {"barrier.cluster.arrive.[release|relaxed].[aligned]", decode_cluster<cluster_arrive>},
+      {"barrier.cluster.wait.[acquire].[aligned]", decode_cluster<cluster_wait>},
+  };
+}
+
+}  // namespace emu

@@ -1,0 +1,144 @@
+// Control flow (PTX ISA 9.7.12): bra, brx.idx, call, ret, exit, trap; nanosleep and markers.
+#include "emulator/isa/external.hpp"
+#include "emulator/machine.hpp"
+
+namespace emu {
+
+namespace {
+
+// bra{.uni} tgt
+Flow bra(Warp& w, const Inst& in, uint32_t mask) { return w.branch(mask, in.target); }
+
+void decode_bra(Decoder& d, const Match&, Inst& in) {
+  in.exec = bra;
+  in.cls = Class::control;
+  d.branch_to(d.operand(0));
+}
+
+// brx.idx{.uni} index, tlist
+Flow brx(Warp& w, const Inst& in, uint32_t mask) {
+  auto index = w.lanes<uint32_t>(in.a);
+  const auto& targets = in.extra->numbers;
+  uint32_t pc[32], frame[32];
+  for_lanes(mask, [&](int l) {
+    if (index[l] >= targets.size())
+      w.fault(in, l, "branch-index", "brx.idx has index " + std::to_string(index[l]) + " of a list of " +
+                                         std::to_string(targets.size()) + " targets");
+    pc[l] = static_cast<uint32_t>(targets[index[l]]);
+    frame[l] = w.current->frame;
+  });
+  return w.scatter(mask, pc, frame);
+}
+
+void decode_brx(Decoder& d, const Match&, Inst& in) {
+  in.exec = brx;
+  in.cls = Class::control;
+  in.a = d.source(d.operand(0), Type::u32);
+  d.branch_list(d.operand(1).name, d.extra(in));
+}
+
+// call{.uni} (ret), func, (params);  func is a name, or a register with a .callprototype
+Flow call_direct(Warp& w, const Inst& in, uint32_t mask) {
+  return w.call(mask, in, w.program.functions[static_cast<size_t>(in.extra->numbers[0])]);
+}
+
+Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
+  auto target = w.lanes<uint64_t>(in.a);
+  int first = __builtin_ctz(mask);
+  uint32_t same = 0;
+  for_lanes(mask, [&](int l) { same |= target[l] == target[first] ? 1u << l : 0; });
+  auto it = w.program.function_at.find(target[first]);
+  if (it == w.program.function_at.end())
+    w.fault(in, first, "bad-function-pointer", "a thread calls " + hex(target[first]) + ", which is no device function", "",
+            "a function pointer must be taken in device code; a host function's address means nothing here");
+  const FunctionInfo& callee = w.program.functions[it->second];
+  if (1 + callee.params.size() + callee.returns.size() > in.extra->numbers.size())
+    w.fault(in, first, "bad-function-pointer", "function " + callee.name + " has another number of parameters than the call");
+  if (same == mask && mask == w.current->mask) return w.call(mask, in, callee);
+  // Lanes with another target, or that skip the call, become a group of their own; they meet after it.
+  uint32_t pc[32], frame[32];
+  uint32_t rest = w.current->mask & ~same;
+  for_lanes(rest, [&](int l) {
+    pc[l] = mask >> l & 1 ? w.current->pc : w.current->pc + 1;
+    frame[l] = w.current->frame;
+  });
+  Group* me = w.current;
+  uint32_t my_pc = me->pc;
+  w.scatter(rest, pc, frame);
+  w.current = me;
+  me->pc = my_pc;
+  return w.call(same, in, callee);
+}
+
+void decode_call(Decoder& d, const Match&, Inst& in) {
+  in.cls = Class::control;
+  const auto& ops = d.text().operands;
+  size_t i = 0;
+  std::vector<Operand> returns, params;
+  if (i < ops.size() && ops[i].kind == Operand::Kind::list) returns = ops[i++].items;
+  if (i >= ops.size()) d.refuse("call names no function");
+  const Operand& target = ops[i++];
+  if (i < ops.size() && ops[i].kind == Operand::Kind::list) params = ops[i++].items;
+  Extra& x = d.extra(in);
+  x.numbers.push_back(-1);
+  for (auto* list : {&params, &returns})
+    for (auto& o : *list) {
+      FrameSlot slot;
+      if (!d.find_frame_slot(o.name, &slot)) d.refuse("call argument '" + o.name + "' is no .param variable");
+      x.numbers.push_back(slot.frame);
+    }
+  if (d.is_register(target)) {
+    in.exec = call_indirect;
+    in.a = d.source(target, Type::u64);
+    d.need_all_function_pointers();
+    return;
+  }
+  const Function* f = d.module().find_function(target.name);
+  if (!f) d.refuse("call of " + target.name + ", which this module does not declare");
+  if (!f->has_body) {
+    in.exec = external_function(target.name);
+    if (!in.exec)
+      d.refuse("call of the external function " + target.name + ", which the emulator does not provide",
+               "vprintf, __assertfail, malloc and free are provided; anything else needs a body in this module");
+    return;
+  }
+  x.numbers[0] = d.function_of(target.name);
+  in.exec = call_direct;
+}
+
+Flow ret(Warp& w, const Inst&, uint32_t mask) { return w.return_from(mask); }
+Flow exit_thread(Warp& w, const Inst&, uint32_t mask) { return w.exit_lanes(mask); }
+
+Flow trap(Warp& w, const Inst& in, uint32_t mask) {
+  w.fault(in, __builtin_ctz(mask), "trap", "a thread executed trap", "the program asked to be stopped here",
+          "see what the code around the trap checks");
+}
+
+// nanosleep.u32 t: sleeping is letting others run.
+Flow nanosleep(Warp&, const Inst&, uint32_t) { return Flow::yield; }
+Flow nothing(Warp&, const Inst&, uint32_t) { return Flow::next; }
+
+template <Exec exec>
+void decode_plain(Decoder&, const Match&, Inst& in) {
+  in.exec = exec;
+  in.cls = Class::control;
+}
+
+}  // namespace
+
+std::vector<Form> control_forms() {
+  return {
+      {"bra.[uni]", decode_bra},
+      {"brx.idx.[uni]", decode_brx},
+      {"call.[uni]", decode_call},
+      {"ret.[uni]", decode_plain<ret>},
+      {"exit", decode_plain<exit_thread>},
+      {"trap", decode_plain<trap>},
+      {"brkpt", decode_plain<trap>},
+      {"nanosleep.u32", decode_plain<nanosleep>},
+      {"pmevent", decode_plain<nothing>},
+      {"pmevent.mask", decode_plain<nothing>},
+  };
+}
+
+}  // namespace emu

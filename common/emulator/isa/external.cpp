@@ -1,0 +1,148 @@
+#include "emulator/isa/external.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "emulator/isa/access.hpp"
+
+namespace emu {
+
+namespace {
+
+// A parameter slot is [lane][stride]; scalars of up to 8 bytes have a stride of 16.
+template <class T>
+T argument(Warp& w, const Inst& in, int lane, size_t index) {
+  T value;
+  std::memcpy(&value, w.frame() + in.extra->numbers[1 + index] + lane * 16, sizeof value);
+  return value;
+}
+template <class T>
+void result(Warp& w, const Inst& in, int lane, size_t index, T value) {
+  std::memcpy(w.frame() + in.extra->numbers[1 + index] + lane * 16, &value, sizeof value);
+}
+
+std::string string_at(Warp& w, const Inst& in, int lane, uint64_t address) {
+  std::string out;
+  for (; out.size() < 4096; ++address) {
+    char c = static_cast<char>(*resolve(w, in, lane, Space::generic, address, 1, AccessKind::read));
+    if (!c) break;
+    out += c;
+  }
+  return out;
+}
+
+template <class T>
+T vararg(Warp& w, const Inst& in, int lane, uint64_t& address) {
+  address = (address + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+  T value;
+  std::memcpy(&value, resolve(w, in, lane, Space::generic, address, sizeof(T), AccessKind::read), sizeof(T));
+  address += sizeof(T);
+  return value;
+}
+
+// Formats as printf does. *converted counts the arguments, which is what device printf returns.
+std::string format(Warp& w, const Inst& in, int lane, const std::string& text, uint64_t args, int* converted) {
+  std::string out;
+  char buffer[512];
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 1 < text.size() && text[i + 1] == '%') {
+      out += '%';
+      ++i;
+      continue;
+    }
+    std::string spec = "%";
+    int longs = 0;
+    for (++i; i < text.size(); ++i) {
+      char c = text[i];
+      if (c == 'l' || c == 'j' || c == 'z' || c == 't') {
+        longs += c == 'l' ? 1 : 2;
+      } else if (c == 'h') {
+        continue;
+      } else if (c == '*') {
+        spec += std::to_string(vararg<int32_t>(w, in, lane, args));
+        ++*converted;
+      } else if (std::strchr("diouxXcsaAeEfFgGp", c)) {
+        break;
+      } else {
+        spec += c;
+      }
+    }
+    if (i >= text.size()) break;
+    char c = text[i];
+    ++*converted;
+    int n;
+    if (c == 's') {
+      std::string s = string_at(w, in, lane, vararg<uint64_t>(w, in, lane, args));
+      n = std::snprintf(buffer, sizeof buffer, (spec + "s").c_str(), s.c_str());
+      if (spec == "%") {
+        out += s;
+        continue;
+      }
+    } else if (c == 'p') {
+      n = std::snprintf(buffer, sizeof buffer, (spec + "p").c_str(),
+                        reinterpret_cast<void*>(vararg<uint64_t>(w, in, lane, args)));
+    } else if (std::strchr("aAeEfFgG", c)) {
+      n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<double>(w, in, lane, args));
+    } else if (longs) {
+      n = std::snprintf(buffer, sizeof buffer, (spec + "ll" + c).c_str(), vararg<long long>(w, in, lane, args));
+    } else {
+      n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<int32_t>(w, in, lane, args));
+    }
+    if (n > 0) out.append(buffer, static_cast<size_t>(std::min<int>(n, sizeof buffer - 1)));
+  }
+  return out;
+}
+
+Flow device_printf(Warp& w, const Inst& in, uint32_t mask) {
+  for_lanes(mask, [&](int l) {
+    int converted = 0;
+    w.machine.printf_buffer +=
+        format(w, in, l, string_at(w, in, l, argument<uint64_t>(w, in, l, 0)), argument<uint64_t>(w, in, l, 1), &converted);
+    if (in.extra->numbers.size() > 3) result<int32_t>(w, in, l, 2, converted);
+  });
+  ++w.machine.effects;
+  return Flow::next;
+}
+
+Flow assert_fail(Warp& w, const Inst& in, uint32_t mask) {
+  int l = __builtin_ctz(mask);
+  std::string message = string_at(w, in, l, argument<uint64_t>(w, in, l, 0));
+  std::string file = string_at(w, in, l, argument<uint64_t>(w, in, l, 1));
+  std::string function = string_at(w, in, l, argument<uint64_t>(w, in, l, 3));
+  uint32_t line = argument<uint32_t>(w, in, l, 2);
+  w.fault(in, l, "assert", "assertion `" + message + "` failed", "in " + function + ", " + file + ":" + std::to_string(line));
+}
+
+Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
+  for_lanes(mask, [&](int l) {
+    result<uint64_t>(w, in, l, 1, w.machine.memory.allocate(argument<uint64_t>(w, in, l, 0), "device malloc"));
+  });
+  ++w.machine.effects;
+  return Flow::next;
+}
+
+Flow device_free(Warp& w, const Inst& in, uint32_t mask) {
+  for_lanes(mask, [&](int l) {
+    uint64_t address = argument<uint64_t>(w, in, l, 0);
+    if (address && !w.machine.memory.release(address))
+      w.fault(in, l, "bad-free", "a thread frees " + hex(address) + ", which malloc did not return");
+  });
+  ++w.machine.effects;
+  return Flow::next;
+}
+
+}  // namespace
+
+Exec external_function(const std::string& name) {
+  if (name == "vprintf") return device_printf;
+  if (name == "__assertfail") return assert_fail;
+  if (name == "malloc") return device_malloc;
+  if (name == "free") return device_free;
+  return nullptr;
+}
+
+}  // namespace emu

@@ -1,0 +1,15 @@
+// Special registers (PTX ISA chapter 10) as sources of any instruction.
+#pragma once
+
+#include <string>
+
+#include "emulator/program.hpp"
+
+namespace emu {
+
+// The executor that reads a special register into inst.d (lanes of `width` bytes); null when the name is unknown.
+Exec special_register_reader(const std::string& name, unsigned width);
+// Address of a .local variable: the lane's local base + inst.imm.
+Exec local_address_reader(unsigned width);
+
+}  // namespace emu
