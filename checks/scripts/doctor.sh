@@ -12,7 +12,7 @@ build=${BUILD_DIR:-$root/build}
 missing=0
 advice=
 # report WHAT FOUND NEEDED WHY: FOUND is empty for what is not there. need: the same, and run and test stop without it.
-report() { printf '  %-14s %-44s %-16s %s\n' "$1" "${2:--}" "$3" "$4"; }
+report() { printf '  %-14s %-44s %-16s %s\n' "$1" "$(echo "${2:--}" | sed "s|$root/||")" "$3" "$4"; }
 need() {
   report "$@"
   if [ -z "$2" ]; then missing=$((missing + 1)); fi

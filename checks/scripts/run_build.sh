@@ -4,6 +4,7 @@
 build=$1
 jobs=$2
 shift 2
+unset MAKEFLAGS MFLAGS MAKELEVEL # the make that called this is none of the build's business
 . "$build/tools.env"
 
 # Other tools than last time: CMake keeps its compilers for good, so it starts afresh.

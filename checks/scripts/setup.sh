@@ -47,7 +47,7 @@ fi
 # ---- system packages: one apt-get call for everything that is missing
 wanted=
 find_cxx || wanted="$wanted g++"
-find_cmake || [ -x "$venv/bin/cmake" ] || wanted="$wanted cmake"
+find_cmake || wanted="$wanted cmake"
 find_doctest || wanted="$wanted doctest-dev"
 have python3 || wanted="$wanted python3"
 have_venv || can_make_venv || wanted="$wanted python3-venv"
@@ -63,6 +63,15 @@ if [ -n "$wanted" ] && [ "$as_root" != none ]; then
       say "warning: apt-get could not install $package: $(grep '^E:' "$log" | tail -n 1)"
     fi
   done
+fi
+# Without root a package can still be unpacked into the build folder; doctest is one header. If this fails, CMake
+# fetches doctest's own release.
+if ! find_doctest && have apt-get && have dpkg-deb; then
+  mkdir -p "$build/_deps/deb" "$build/_deps/doctest/doctest" &&
+    (cd "$build/_deps/deb" && apt-get -q download doctest-dev && dpkg-deb -x doctest-dev_*.deb .) >>"$log" 2>&1 &&
+    mv "$build/_deps/deb/usr/include/doctest/doctest.h" "$build/_deps/doctest/doctest/" &&
+    say "unpacked the system package doctest-dev into $build/_deps/doctest"
+  rm -rf "$build/_deps/deb"
 fi
 find_cxx || die "no C++ compiler" "try   sudo apt-get install g++" "      or name one: make run CXX=/path/to/g++"
 have python3 || die "no python3" "why   it runs the checks and holds the packages the system lacks" "try   sudo apt-get install python3 python3-venv"
@@ -118,8 +127,8 @@ pick_nvcc() { # pick_nvcc CANDIDATE...: the first that is new enough and compile
     version=$(nvcc_version "$candidate")
     [ -n "$version" ] || continue
     if ! version_at_least "$version" 12.4; then
-      refused="$refused
-  nvcc $version at $candidate is older than 12.4: not used"
+      refused="$refused  nvcc $version at $candidate is older than 12.4: not used
+"
       continue
     fi
     for host in "$cxx" g++-15 g++-14 g++-13 g++-12; do
@@ -131,15 +140,15 @@ pick_nvcc() { # pick_nvcc CANDIDATE...: the first that is new enough and compile
         return 0
       fi
     done
-    refused="$refused
-  nvcc $version at $candidate compiles with no host compiler here: $(tail -n 1 "$log")"
+    refused="$refused  nvcc $version at $candidate compiles with no host compiler here: $(tail -n 1 "$log")
+"
   done
   return 1
 }
 find_nvcc() {
   nvcc= refused=
   if [ -n "${NVCC:-}" ]; then
-    pick_nvcc "$NVCC" || die "NVCC=$NVCC cannot be used" "${refused:-  it is no nvcc}" "try   another one, or leave NVCC unset: an nvcc is found or fetched"
+    pick_nvcc "$NVCC" || die "NVCC=$NVCC cannot be used" "why ${refused:-  it is no nvcc}" "try   another one, or leave NVCC unset: an nvcc is found or fetched"
     return 0
   fi
   pick_nvcc nvcc /usr/local/cuda/bin/nvcc $(other_nvcc)
@@ -150,14 +159,14 @@ if [ -n "$earlier" ] && [ -x "$earlier" ] && [ "${NVCC:-$earlier}" = "$earlier" 
   nvcc=$earlier
   cuda_host=$(sed -n "s/^CUDA_HOST='\(.*\)'$/\1/p" "$build/tools.env")
 elif ! find_nvcc; then
-  [ -n "$refused" ] && echo "setup:$refused"
+  [ -n "$refused" ] && printf 'setup: no usable nvcc:\n%s' "$refused"
   pip_install "$here/setup_cuda.txt" "the CUDA compiler (about 100 MB)" ||
     die "no CUDA compiler (nvcc 12.4 or newer), and its Python packages could not be installed" "$(why_no_pip)" \
         "try   connect this machine to the network, or install the CUDA toolkit and put nvcc on PATH"
   for home in "$venv"/lib/python3*/site-packages/nvidia/cu13; do
     [ -e "$home/lib64" ] || ln -s lib "$home/lib64" # nvcc looks for cudart in lib64, the packages put it in lib
   done
-  find_nvcc || die "the CUDA compiler from the Python packages does not work" "${refused:-  no nvcc in $venv}" "try   make distclean, then make setup"
+  find_nvcc || die "the CUDA compiler from the Python packages does not work" "why ${refused:-  no nvcc in $venv}" "try   make distclean, then make setup"
   say "using nvcc $(nvcc_version "$nvcc"): $nvcc"
 fi
 

@@ -23,7 +23,7 @@ find_cxx() {
 }
 find_cmake() {
   cmake=
-  for candidate in cmake "$venv/bin/cmake"; do
+  for candidate in cmake "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake; do
     version=$(cmake_version "$candidate")
     if [ -n "$version" ] && version_at_least "$version" 3.24; then cmake=$(command -v "$candidate"); return 0; fi
   done
