@@ -1,5 +1,4 @@
-// Lesson 01: the threads that compute also carry the tiles: global memory -> registers -> shared memory ->
-// wgmma.
+// Lesson 01: the threads that compute also carry the tiles: global memory, registers, shared memory, wgmma.
 #include "host/gemm_program.hpp"
 #include "kernel/gemm_tile.cuh"
 #include "ptx/fence.cuh"
@@ -10,7 +9,7 @@ using lab::bf16;
 
 constexpr int BM = 128, BN = 128, BK = 64;  // one CTA computes BM x BN of C, BK of the sum at a time
 constexpr int kThreads = 256;               // two warpgroups, 64 rows of the tile each
-constexpr int kChunkBytes = 16;             // what one thread moves at once: 8 bf16
+constexpr int kChunkBytes = 16;             // what a thread moves at once: 8 bf16
 constexpr int kChunksPerRow = BK * sizeof(bf16) / kChunkBytes;
 constexpr int kChunksPerThread = BM * kChunksPerRow / kThreads;
 static_assert(kChunksPerRow == 8, "the 128-byte swizzle permutes the eight 16-byte chunks of a 128-byte row");
@@ -29,16 +28,16 @@ __device__ int chunk_col(int i) {
   return (i * kThreads + threadIdx.x) % kChunksPerRow;
 }
 
-// Global -> registers. src: rows x k, row-major. The tile starts at (row0, k0); chunks outside src become
-// zeros. K is a multiple of 8, so a chunk is either inside or outside. [region load]
+// [region load]
+// Global -> registers. src: rows x k, row-major. The tile starts at (row0, k0); chunks outside src are zeros.
+// K is a multiple of 8, so a chunk is either inside or outside.
 __device__ void load_chunks(uint4 (&chunk)[kChunksPerThread], const bf16* src, int rows, int k, int row0,
                             int k0) {
 #pragma unroll
   for (int i = 0; i < kChunksPerThread; ++i) {
     const int row = row0 + chunk_row(i);
     const int col = k0 + chunk_col(i) * 8;
-    // [todo 01.1] Read the 16 bytes at (row, col) of src as one uint4, or zeros if that lies outside rows x
-    // k.
+    // [todo 01.1] Read the 16 bytes at (row, col) of src as a uint4; outside src, take zeros.
     chunk[i] = uint4{0, 0, 0, 0};
     if (row < rows && col < k) chunk[i] = *reinterpret_cast<const uint4*>(src + row * k + col);
     // [end]
@@ -46,15 +45,14 @@ __device__ void load_chunks(uint4 (&chunk)[kChunksPerThread], const bf16* src, i
 }
 // [end region]
 
-// Registers -> shared memory, in the order that the wgmma descriptor promises: chunk c of row r lies at c ^
-// (r % 8). [region store]
+// [region store]
+// Registers -> shared memory, in the order that the wgmma descriptor promises.
 __device__ void store_chunks(bf16* tile, const uint4 (&chunk)[kChunksPerThread]) {
 #pragma unroll
   for (int i = 0; i < kChunksPerThread; ++i) {
     const int row = chunk_row(i);
     const int col = chunk_col(i);
-    // [todo 01.2] Store the chunk in its row of tile, at the 128-byte-swizzled position: column col XOR row
-    // modulo 8.
+    // [todo 01.2] Store chunk[i] in its row of tile, at the swizzled column col XOR row % 8.
     reinterpret_cast<uint4*>(tile)[row * kChunksPerRow + (col ^ (row % 8))] = chunk[i];
     // [end]
   }
@@ -76,26 +74,22 @@ __global__ void __launch_bounds__(kThreads, 2)
     uint4 chunk_a[kChunksPerThread], chunk_b[kChunksPerThread];
     load_chunks(chunk_a, a, m, k, tile.row, k0);
     load_chunks(chunk_b, b, n, k, tile.col, k0);
-    // [todo 01.3] Make the CTA wait here: the other warpgroup may still read the tile you are about to
-    // overwrite.
+    // [todo 01.3] Let the CTA wait here: the other warpgroup may still read the old tile.
     __syncthreads();
     // [end]
     store_chunks(smem.a, chunk_a);
     store_chunks(smem.b, chunk_b);
-    // [todo 01.4] Order your generic stores before wgmma's reads (a proxy fence), then let the CTA wait for
-    // all threads.
-    ptx::fence_proxy_async_shared_cta();  // st.shared is the generic proxy, wgmma reads through the async
-                                          // proxy
+    // [todo 01.4] Order your stores before wgmma's reads with a proxy fence, then let the CTA wait.
+    ptx::fence_proxy_async_shared_cta();  // st.shared is the generic proxy, wgmma reads through the async one
     __syncthreads();
     // [end]
 
     // ---- compute: one warpgroup a half of the tile's rows
     ptx::wgmma_fence();
     lab::multiply_tile<BK>(acc, smem.a + warpgroup * 64 * BK, smem.b);
-    // [todo 01.5] Close the group of wgmma and wait until none is pending: only then may the tile be
-    // overwritten.
+    // [todo 01.5] Close the group of wgmma, then wait until no group is pending.
     ptx::wgmma_commit_group();
-    ptx::wgmma_wait_group<0>();
+    ptx::wgmma_wait_group<0>();  // before it, neither acc nor the tile may be touched
     // [end]
   }
   // [end region]
@@ -106,12 +100,8 @@ int main(int argc, char** argv) {
   const auto prepare = [](const lab::Problem& p) -> lab::Launch {
     return [p] { gemm<<<p.tiles(BM, BN), kThreads, sizeof(Smem)>>>(p.a, p.b, p.c, p.m, p.n, p.k); };
   };
-  return lab::gemm_main(argc, argv,
-                        {"01_thread_copy",
-                         "the computing threads copy, through registers",
-                         BM,
-                         BN,
-                         BK,
-                         1,
-                         {{"", "", reinterpret_cast<const void*>(gemm), sizeof(Smem), prepare}}});
+  const lab::Variant kernel = {"", "", reinterpret_cast<const void*>(gemm), sizeof(Smem), prepare};
+  return lab::gemm_main(
+      argc, argv,
+      {"01_thread_copy", "the computing threads copy, through their registers", {BM, BN, BK}, 1, {kernel}});
 }

@@ -31,9 +31,9 @@ __device__ int chunk_col(int i) {
   return (i * kThreads + threadIdx.x) % kChunksPerRow;
 }
 
-// Global -> shared, asynchronously. src: rows x k, row-major. The tile starts at (row0, k0); chunks outside
-// src become zeros. Chunk c of row r goes to c ^ (r % 8), the order that the wgmma descriptor promises.
 // [region copy]
+// Global -> shared, asynchronously, in the order that the wgmma descriptor promises. src: rows x k, row-major.
+// The tile starts at (row0, k0); chunks outside src become zeros.
 __device__ void copy_tile(bf16* tile, const bf16* src, int rows, int k, int row0, int k0) {
 #pragma unroll
   for (int i = 0; i < kChunksPerThread; ++i) {
@@ -41,9 +41,9 @@ __device__ void copy_tile(bf16* tile, const bf16* src, int rows, int k, int row0
     const int col = chunk_col(i);
     const bool inside = row0 + row < rows && k0 + col * 8 < k;
     const bf16* from = src + (inside ? (row0 + row) * k + k0 + col * 8 : 0);
-    // [todo 02.1] Start one 16-byte cp.async from `from` to the swizzled chunk of tile; outside, let it read
-    // 0 bytes.
-    ptx::cp_async_cg_16(tile + (row * kChunksPerRow + (col ^ (row % 8))) * 8, from, inside ? kChunkBytes : 0);
+    bf16* to = tile + (row * kChunksPerRow + (col ^ (row % 8))) * 8;
+    // [todo 02.1] Start one 16-byte cp.async; outside src, let it read 0 bytes.
+    ptx::cp_async_cg_16(to, from, inside ? kChunkBytes : 0);
     // [end]
   }
 }
@@ -59,15 +59,15 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int k_tiles = (k + BK - 1) / BK;
   float acc[BN / 2] = {};
 
-  // Starts the copies of K tile `t` into its stage, as one group. Past the last tile the group is empty, but
-  // it is still a group: so "all but the newest kStages - 2" means the same tile in every iteration. [region
-  // prologue]
+  // [region prologue]
+  // Starts the copies of K tile t into its stage, as one group. Past the last tile the group is empty, but it
+  // counts: so "all but the newest kStages - 2 groups" ends with the same tile in every iteration.
   const auto start_copy = [&](int t) {
     if (t < k_tiles) {
       copy_tile(smem.a[t % kStages], a, m, k, tile.row, t * BK);
       copy_tile(smem.b[t % kStages], b, n, k, tile.col, t * BK);
     }
-    // [todo 02.2] Close the group: what you started since the last commit is then counted as one.
+    // [todo 02.2] Close the group: all copies since the last commit then count as one.
     ptx::cp_async_commit_group();
     // [end]
   };
@@ -76,20 +76,20 @@ __global__ void __launch_bounds__(kThreads, 2)
 
   // [region loop]
   for (int t = 0; t < k_tiles; ++t) {
-    // [todo 02.3] Wait for your copies of tile t: all groups but the newest kStages - 2 must have landed.
+    // [todo 02.3] Wait for your copies of tile t: all but the newest kStages - 2 groups.
     ptx::cp_async_wait_group<kStages - 2>();
     // [end]
-    // [todo 02.4] Order your copies before wgmma's reads (a proxy fence), then let the CTA wait for
-    // everybody's copies.
-    ptx::fence_proxy_async_shared_cta();  // cp.async is the generic proxy, wgmma reads through the async
-                                          // proxy
-    __syncthreads();                      // also: both warpgroups are done with tile t - 1, its stage is free
+    // [todo 02.4] Order your copies before wgmma's reads with a proxy fence, then let the CTA wait.
+    ptx::fence_proxy_async_shared_cta();  // cp.async is the generic proxy, wgmma reads through the async one
+    __syncthreads();                      // now everybody's copies are there, and nobody reads tile t - 1
     // [end]
 
     ptx::wgmma_fence();
     lab::multiply_tile<BK>(acc, smem.a[t % kStages] + warpgroup * 64 * BK, smem.b[t % kStages]);
     ptx::wgmma_commit_group();
-    start_copy(t + kStages - 1);  // into the stage of tile t - 1, while the tensor core works on tile t
+    // [todo 02.5] While the tensor core works, start the copy into the stage of tile t - 1.
+    start_copy(t + kStages - 1);
+    // [end]
     ptx::wgmma_wait_group<0>();
   }
   // [end region]
@@ -100,12 +100,8 @@ int main(int argc, char** argv) {
   const auto prepare = [](const lab::Problem& p) -> lab::Launch {
     return [p] { gemm<<<p.tiles(BM, BN), kThreads, sizeof(Smem)>>>(p.a, p.b, p.c, p.m, p.n, p.k); };
   };
-  return lab::gemm_main(argc, argv,
-                        {"02_cp_async",
-                         "cp.async past the registers, several stages",
-                         BM,
-                         BN,
-                         BK,
-                         kStages,
-                         {{"", "", reinterpret_cast<const void*>(gemm), sizeof(Smem), prepare}}});
+  const lab::Variant kernel = {"", "", reinterpret_cast<const void*>(gemm), sizeof(Smem), prepare};
+  return lab::gemm_main(
+      argc, argv,
+      {"02_cp_async", "cp.async past the registers, several stages", {BM, BN, BK}, kStages, {kernel}});
 }

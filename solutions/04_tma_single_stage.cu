@@ -1,5 +1,4 @@
-// Lesson 04: one thread asks the copy engine (TMA) for whole tiles; an mbarrier counts the bytes that have
-// landed.
+// Lesson 04: one thread asks the copy engine (TMA) for whole tiles; an mbarrier counts the bytes that landed.
 #include "host/gemm_program.hpp"
 #include "host/pack.hpp"
 #include "host/tensor_map.hpp"
@@ -27,13 +26,14 @@ struct Smem {
   uint64_t full_bar;  // its phase completes when both tiles have landed
 };
 
+// [region tensor]
 // Tiles named by coordinates. The tensor maps know the matrices' sizes and strides and the swizzle; elements
-// outside a matrix arrive as zeros, and count as bytes all the same. [region tensor]
+// outside a matrix arrive as zeros, and count as bytes all the same.
 struct TensorTiles {
   CUtensorMap tmap_a, tmap_b;
 
   __device__ void start_copy(Smem& smem, lab::OutputTile tile, int k0, int) const {
-    // [todo 04.3] Start both 2-D tensor copies on full_bar. Coordinates are in elements, innermost (K) first.
+    // [todo 04.3] Start both 2-D copies on full_bar; coordinates are in elements, K first.
     ptx::cp_async_bulk_tensor_2d(smem.a, &tmap_a, k0, tile.row, &smem.full_bar);
     ptx::cp_async_bulk_tensor_2d(smem.b, &tmap_b, k0, tile.col, &smem.full_bar);
     // [end]
@@ -41,9 +41,9 @@ struct TensorTiles {
 };
 // [end region]
 
-// Tiles named by address: the 1-D form needs no tensor map, so the host has to pack every tile as one run of
-// bytes, in its swizzled order, with its zeros. a: [m tiles][k tiles][BM * BK], b: [n tiles][k tiles][BN *
-// BK]. [region packed]
+// [region packed]
+// Tiles named by address. The 1-D copy needs no tensor map, but it moves bytes as they are: the host has packed
+// every tile as one run, swizzled and filled with zeros. a: [m tiles][k tiles][BM * BK], b: likewise with BN.
 struct PackedTiles {
   const bf16* a;
   const bf16* b;
@@ -57,8 +57,7 @@ struct PackedTiles {
 };
 // [end region]
 
-// C = A * B^T.  tiles: where A (m x k) and B (n x k) come from.  c: m x n, row-major bf16.  One CTA a tile of
-// C.
+// C = A * B^T.  tiles: where A (m x k) and B (n x k) come from.  c: m x n, row-major bf16.  One CTA a tile.
 // __grid_constant__: the tensor maps stay in parameter memory, where the copy engine may read them.
 template <class Tiles>
 __global__ void __launch_bounds__(kThreads, 2)
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const lab::OutputTile tile = lab::output_tile<BM, BN>(m, n);
   const int warpgroup = threadIdx.x / 128;
   const int k_tiles = (k + BK - 1) / BK;
-  const bool producer = threadIdx.x < 32 && ptx::elect_sync();  // one thread of warp 0
+  const bool producer = threadIdx.x < 32 && ptx::elect_sync();  // one thread, of warp 0
   float acc[BN / 2] = {};
 
   // [region init]
@@ -83,14 +82,13 @@ __global__ void __launch_bounds__(kThreads, 2)
 
   // [region loop]
   for (int t = 0; t < k_tiles; ++t) {
-    if (producer) {  // ---- copy: one thread, no registers, no addresses
-      // [todo 04.2] Arrive on full_bar and announce the bytes of both tiles: always whole tiles, at the edge
-      // too.
-      ptx::mbarrier_arrive_expect_tx(&smem.full_bar, kTileBytesA + kTileBytesB);
+    if (producer) {  // ---- copy: one thread, no data in registers
+      // [todo 04.2] Arrive on full_bar and announce the bytes of both tiles, in one instruction.
+      ptx::mbarrier_arrive_expect_tx(&smem.full_bar, kTileBytesA + kTileBytesB);  // whole, at the edges too
       // [end]
       tiles.start_copy(smem, tile, t * BK, k_tiles);
     }
-    // [todo 04.4] Wait for phase t of full_bar, whose parity is t modulo 2.
+    // [todo 04.4] Wait for phase t of full_bar; its parity is t % 2.
     lab::wait(&smem.full_bar, t % 2);  // no proxy fence: the bytes came through the async proxy
     // [end]
 
@@ -98,8 +96,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     lab::multiply_tile<BK>(acc, smem.a + warpgroup * 64 * BK, smem.b);
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<0>();
-    // [todo 04.5] Make the CTA wait here: the next copy overwrites a tile that the other warpgroup may still
-    // read.
+    // [todo 04.5] Let the CTA wait here: the other warpgroup may still read the tile.
     __syncthreads();
     // [end]
   }
@@ -116,18 +113,14 @@ int main(int argc, char** argv) {
   const auto packed = [](const lab::Problem& p) -> lab::Launch {
     const lab::DeviceTiles a(p.a, p.m, p.k, BM, BK), b(p.b, p.n, p.k, BN, BK);
     return [p, a, b] {
-      gemm<<<p.tiles(BM, BN), kThreads, sizeof(Smem)>>>(PackedTiles{a.get(), b.get()}, p.c, p.m, p.n, p.k);
+      const PackedTiles tiles = {a.get(), b.get()};
+      gemm<<<p.tiles(BM, BN), kThreads, sizeof(Smem)>>>(tiles, p.c, p.m, p.n, p.k);
     };
   };
+  const std::vector<lab::Variant> kernels = {
+      {"", "", reinterpret_cast<const void*>(gemm<TensorTiles>), sizeof(Smem), tensor},
+      {"--bulk", "copy pre-packed tiles with the 1-D cp.async.bulk instead",
+       reinterpret_cast<const void*>(gemm<PackedTiles>), sizeof(Smem), packed}};
   return lab::gemm_main(
-      argc, argv,
-      {"04_tma_single_stage",
-       "one thread, tensor maps, one stage",
-       BM,
-       BN,
-       BK,
-       1,
-       {{"", "", reinterpret_cast<const void*>(gemm<TensorTiles>), sizeof(Smem), tensor},
-        {"--bulk", "copy pre-packed tiles with the 1-D cp.async.bulk instead of tensor maps",
-         reinterpret_cast<const void*>(gemm<PackedTiles>), sizeof(Smem), packed}}});
+      argc, argv, {"04_tma_single_stage", "one thread, tensor maps, one stage", {BM, BN, BK}, 1, kernels});
 }

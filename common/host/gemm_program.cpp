@@ -96,8 +96,8 @@ class Program {
     json_.add("n", n_);
     json_.add("k", k_);
     json_.add("seed", options_.seed);
-    json_.add("tile", std::to_string(lesson_.bm) + "x" + std::to_string(lesson_.bn) + "x" +
-                          std::to_string(lesson_.bk));
+    json_.add("tile", std::to_string(lesson_.tile.bm) + "x" + std::to_string(lesson_.tile.bn) + "x" +
+                          std::to_string(lesson_.tile.bk));
     json_.add("stages", lesson_.stages);
   }
 
@@ -134,7 +134,7 @@ class Program {
     const std::string registers = attributes.numRegs > 0 ? std::to_string(attributes.numRegs) : "n/a";
     std::fprintf(
         out_, "  kernel   tile %dx%dx%d, %d stage%s, %.1f KiB shared memory a CTA, %s registers a thread\n",
-        lesson_.bm, lesson_.bn, lesson_.bk, lesson_.stages, lesson_.stages == 1 ? "" : "s",
+        lesson_.tile.bm, lesson_.tile.bn, lesson_.tile.bk, lesson_.stages, lesson_.stages == 1 ? "" : "s",
         variant_.smem_bytes / 1024.0, registers.c_str());
     json_.add("registers", attributes.numRegs);
     json_.add("smem_bytes", static_cast<uint64_t>(variant_.smem_bytes));
@@ -185,7 +185,7 @@ class Program {
     const Result result{got, want, m_, n_, tolerance_for(k_, options_.data == Data::kIntegers)};
     const Comparison comparison = compare(result);
     const Diagnosis diagnosis =
-        classify(result, comparison, {a_, b_, m_, n_, k_, lesson_.bm, lesson_.bn, lesson_.bk});
+        classify(result, comparison, {a_, b_, m_, n_, k_, lesson_.tile.bm, lesson_.tile.bn, lesson_.tile.bk});
     json_.add("max_error", comparison.max_error);
     json_.add("mismatches", comparison.mismatches);
     const unsigned long long all = elements(m_, n_), wrong = comparison.mismatches;

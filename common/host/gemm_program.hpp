@@ -40,7 +40,9 @@ struct Variant {
 struct GemmLesson {
   const char* name;   // "01_thread_copy"
   const char* title;  // one line
-  int bm, bn, bk;     // tile
+  struct {
+    int bm, bn, bk;
+  } tile;
   int stages;
   std::vector<Variant> variants;  // the first is the lesson's own
 };

@@ -2,22 +2,26 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
+
 #include "host/cuda_check.hpp"
 
 namespace lab {
 namespace {
 
-const void* registered_variable = nullptr;
+const void* message_symbol = nullptr;
+const void* only_symbol = nullptr;
 char* message = nullptr;  // lives as long as the process: a trapped kernel may have written it
 
 }  // namespace
 
-TodoRegistration::TodoRegistration(const void* device_pointer_variable) {
-  registered_variable = device_pointer_variable;
+TodoRegistration::TodoRegistration(const void* message_variable, const void* only_variable) {
+  message_symbol = message_variable;
+  only_symbol = only_variable;
 }
 
 void arm_todos() {
-  if (registered_variable == nullptr) return;
+  if (message_symbol == nullptr) return;
   void* memory = nullptr;
   cuda_check(cudaHostAlloc(&memory, kTodoBytes, cudaHostAllocMapped),
              "allocate the message buffer of open TODOs");
@@ -25,9 +29,8 @@ void arm_todos() {
   for (int i = 0; i < kTodoBytes; ++i) message[i] = 0;
   void* device_view = nullptr;
   cuda_check(cudaHostGetDevicePointer(&device_view, memory, 0), "map the message buffer of open TODOs");
-  cuda_check(
-      cudaMemcpyToSymbol(registered_variable, &device_view, sizeof device_view, 0, cudaMemcpyHostToDevice),
-      "give kernels the message buffer of open TODOs");
+  cuda_check(cudaMemcpyToSymbol(message_symbol, &device_view, sizeof device_view, 0, cudaMemcpyHostToDevice),
+             "give kernels the message buffer of open TODOs");
 }
 
 std::string open_todo() {

@@ -8,14 +8,14 @@ namespace lab {
 
 constexpr int kTodoBytes = 256;
 
-// Remembers the device variable (a char*) through which a translation unit's kernels find the message buffer.
+// Remembers the device variables of a translation unit with TODO_OPEN: the char* through which its kernels find the
+// message buffer, and the int that selects one blank (null unless built with TODO_ONE_AT_A_TIME).
 struct TodoRegistration {
-  explicit TodoRegistration(const void* device_pointer_variable);
+  TodoRegistration(const void* message_variable, const void* only_variable);
 };
 
 // Gives the kernels their message buffer. Call once, before the first launch; does nothing in a program
-// without
-// TODO_OPEN. Throws std::runtime_error if the memory cannot be had.
+// without TODO_OPEN. Throws std::runtime_error if the memory cannot be had.
 void arm_todos();
 
 // The message of the TODO that ended a kernel, or "" if none did. Valid even after the kernel has trapped.

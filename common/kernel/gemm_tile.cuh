@@ -1,5 +1,5 @@
-// The parts of the GEMM that are the same on every rung: which tile a CTA computes, the tensor-core product
-// of two tiles in shared memory, and the way the result leaves the registers.
+// The parts of the GEMM that are the same on every rung: which tile a CTA computes, the tensor-core product of
+// two tiles in shared memory, and the way the result leaves the registers.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -16,8 +16,8 @@ struct OutputTile {
 };
 
 // Numbers the BM x BN tiles of an m x n matrix down columns of kGroup tiles, then on to the right: the CTAs
-// that run at the same time then cover a block of C that is about square, and find each other's rows of A and
-// B in the L2 cache.
+// that run at the same time then cover a block of C that is about square, and find each other's rows of A
+// and B in the L2 cache.
 template <int BM, int BN>
 __device__ __forceinline__ OutputTile output_tile(int m, int n) {
   constexpr int kGroup = 16;
@@ -29,9 +29,9 @@ __device__ __forceinline__ OutputTile output_tile(int m, int n) {
   return {(first + index % rows) * BM, index / rows * BN};
 }
 
-// acc += A * B^T on the tensor core, asynchronously: A is 64 x BK, B is 128 x BK, both K-major bf16 with
-// 128-byte rows (BK = 64), 128-byte swizzled, on 1024-byte boundaries. Executed by one warpgroup; the caller
-// fences, commits, waits.
+// acc += A * B^T on the tensor core, asynchronously. A: 64 x BK, B: 128 x BK, both K-major bf16 with 128-byte
+// rows (BK = 64), 128-byte swizzled, on 1024-byte boundaries. Executed by one warpgroup; the caller fences,
+// commits and waits.
 template <int BK>
 __device__ __forceinline__ void multiply_tile(float (&acc)[64], const bf16* a, const bf16* b) {
   static_assert(BK * sizeof(bf16) == 128, "the descriptor describes rows of 128 bytes");
@@ -43,8 +43,7 @@ __device__ __forceinline__ void multiply_tile(float (&acc)[64], const bf16* a, c
 }
 
 // Writes a warpgroup's 64 x 128 accumulator as bf16 to c (m x n, row-major, n a multiple of 8) at (row, col);
-// what lies outside is not written. The fragment layout is that of wgmma: two neighbouring columns a register
-// pair.
+// what lies outside is not written. acc has the layout of wgmma's result: neighbouring columns in pairs.
 __device__ __forceinline__ void store_accumulator(const float (&acc)[64], bf16* c, int m, int n, int row,
                                                   int col) {
   const int thread = threadIdx.x % 128;

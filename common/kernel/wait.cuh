@@ -5,8 +5,7 @@
 
 namespace lab {
 
-// Returns when the phase of this parity is complete. Acquire: the bytes that completed it are visible
-// afterwards.
+// Returns when the phase of this parity is complete. Acquire: the bytes that completed it are then visible.
 __device__ __forceinline__ void wait(uint64_t* bar, uint32_t parity) {
   while (!ptx::mbarrier_try_wait_parity(bar, parity)) {
   }

@@ -1,6 +1,6 @@
-// cp.async.bulk: one thread hands a whole run of bytes to the copy engine (TMA, 1-D, no tensor map). PTX
-// §9.7.9.25 Addresses and sizes are multiples of 16 bytes. The bytes arrive as they are: no box, no swizzle,
-// no zero fill.
+// cp.async.bulk: one thread hands a run of bytes to the copy engine (TMA), in one dimension, without a tensor
+// map. Addresses and sizes are multiples of 16 bytes. The bytes arrive as they are: no box, no swizzle, no
+// zero fill. (PTX §9.7.9.25)
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,14 @@
 
 namespace ptx {
 
-// cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];        sm_90
+// cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
 // global -> shared. On completion the tx-count of `bar` falls by `bytes`. A shared::cta address used with
-// shared::cluster names the executing CTA (the shared::cta spelling needs PTX 8.6).
+// shared::cluster names the executing CTA; the shared::cta spelling needs PTX 8.6. (sm_90)
 __device__ __forceinline__ void cp_async_bulk(void* dst, const void* src, uint32_t bytes, uint64_t* bar) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          smem_addr(dst)),
-      "l"(src), "r"(bytes), "r"(smem_addr(bar))
-      : "memory");
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               :
+               : "r"(smem_addr(dst)), "l"(src), "r"(bytes), "r"(smem_addr(bar))
+               : "memory");
 }
 
 }  // namespace ptx

@@ -1,8 +1,8 @@
-// cp.async.bulk.tensor: one thread asks the copy engine (TMA) for one box of a tensor.              PTX
-// §9.7.9.27.1 The tensor map (CUtensorMap) holds base address, sizes, strides, box and swizzle; the
-// instruction gives the start coordinates, in elements, innermost first. They may lie outside the tensor:
-// such elements arrive as zeros. The shared address is a multiple of 128 bytes (1024 for the 128-byte swizzle
-// to start at the tile's first row).
+// cp.async.bulk.tensor: one thread asks the copy engine (TMA) for one box of a tensor.
+// The tensor map (CUtensorMap) holds base address, sizes, strides, box and swizzle; the instruction gives the
+// start coordinates, in elements, innermost first. They may lie outside the tensor: such elements arrive as
+// zeros. The shared address is a multiple of 128 bytes (1024 for the 128-byte swizzle to start at the tile's
+// first row). (PTX §9.7.9.27.1)
 #pragma once
 
 #include <cuda.h>
@@ -13,24 +13,18 @@
 
 namespace ptx {
 
-// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [map, {x, y}],
-// [bar]; sm_90 global -> shared. On completion the tx-count of `bar` falls by the bytes of the whole box,
-// whether or not part of it lies outside the tensor. `map` must lie in param, const or global memory (a
-// __grid_constant__ parameter).
+// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [dst], [map, {x, y}], [bar];
+// global -> shared. On completion the tx-count of `bar` falls by the bytes of the whole box, whether or not
+// part of it lies outside the tensor. `map` must lie in param, const or global memory, such as a
+// __grid_constant__ parameter. (sm_90)
 __device__ __forceinline__ void cp_async_bulk_tensor_2d(void* dst, const CUtensorMap* map, int x, int y,
                                                         uint64_t* bar) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
-      "%3}], [%4];" ::"r"(smem_addr(dst)),
-      "l"(map), "r"(x), "r"(y), "r"(smem_addr(bar))
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];"
+      :
+      : "r"(smem_addr(dst)), "l"(map), "r"(x), "r"(y), "r"(smem_addr(bar))
       : "memory");
-}
-
-// prefetch.tensormap [map];                                                                            sm_90
-// Brings the 128 bytes of the tensor map into the descriptor cache, so that the first copy need not wait for
-// them.
-__device__ __forceinline__ void prefetch_tensormap(const CUtensorMap* map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
 }  // namespace ptx

@@ -1,5 +1,4 @@
-// elect.sync: choose one thread of a warp.                                                    PTX
-// "elect.sync", sm_90
+// elect.sync: choose one thread of a warp.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +6,8 @@
 namespace ptx {
 
 // elect.sync _|p, 0xffffffff;
-// True in exactly one thread of the warp, the same one at every call. All 32 threads must execute it
-// together.
+// True in exactly one thread of the warp, the same one at every call. All 32 threads execute it together.
+// (sm_90)
 __device__ __forceinline__ bool elect_sync() {
   uint32_t elected;
   asm volatile(

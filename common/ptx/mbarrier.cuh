@@ -1,6 +1,6 @@
-// mbarrier: an 8-byte object in shared memory that counts arrivals and bytes.                        PTX
-// §9.7.13.15 A phase completes when no arrival is pending AND the transaction count (tx-count, in bytes) is
-// zero; then the next phase begins with the arrival count given to init.
+// mbarrier: an 8-byte object in shared memory that counts arrivals and bytes.
+// A phase completes when no arrival is pending AND the transaction count (tx-count, in bytes) is zero; then
+// the next phase begins with the arrival count given to init. (PTX §9.7.13.15)
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,26 @@
 
 namespace ptx {
 
-// mbarrier.init.shared::cta.b64 [bar], count;                                              sm_80, PTX
-// §9.7.13.15.9 Creates the object: phase 0, `arrivals` (1 .. 2^20-1) expected in every phase, tx-count 0.
-// Other threads of the CTA may use it after a barrier.
+// mbarrier.init.shared::cta.b64 [bar], arrivals;
+// Creates the object: phase 0, `arrivals` (1 .. 2^20-1) expected in every phase, tx-count 0. Other threads of
+// the CTA may use it after a barrier. (sm_80, PTX §9.7.13.15.9)
 __device__ __forceinline__ void mbarrier_init(uint64_t* bar, uint32_t arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(smem_addr(bar)), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(smem_addr(bar)), "r"(arrivals) : "memory");
 }
 
-// mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];                                   sm_80, PTX
-// §9.7.13.15.13 One arrival. Release: what this thread did before is visible to a thread that has waited for
-// the phase.
-__device__ __forceinline__ void mbarrier_arrive(uint64_t* bar) {
-  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(smem_addr(bar)) : "memory");
-}
-
-// mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [bar], tx_bytes;                sm_90, PTX
-// §9.7.13.15.13 Adds tx_bytes (at most 2^20-1) to the tx-count, then arrives once. "memory": no access to the
-// tile may be moved across it.
+// mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [bar], tx_bytes;
+// Adds tx_bytes (at most 2^20-1) to the tx-count, then arrives once. "memory": no access to the tile may be
+// moved across it. (sm_90, PTX §9.7.13.15.13)
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint64_t* bar, uint32_t tx_bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(smem_addr(bar)),
-               "r"(tx_bytes)
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;"
+               :
+               : "r"(smem_addr(bar)), "r"(tx_bytes)
                : "memory");
 }
 
-// mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [bar], parity;                   sm_90, PTX
-// §9.7.13.15.16 True when the phase of this parity is complete; may sleep for a while first, and may return
-// false at any time, so call it in a loop. A fresh barrier (phase 0) answers true for parity 1.
+// mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [bar], parity;
+// True when the phase of this parity is complete; may sleep for a while first, and may return false at any
+// time, so call it in a loop. A fresh barrier (phase 0) answers true for parity 1. (sm_90, PTX §9.7.13.15.16)
 __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t* bar, uint32_t parity) {
   uint32_t done;
   asm volatile(
@@ -47,13 +41,6 @@ __device__ __forceinline__ bool mbarrier_try_wait_parity(uint64_t* bar, uint32_t
       : "r"(smem_addr(bar)), "r"(parity)
       : "memory");
   return done != 0;
-}
-
-// cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];                                    sm_80, PTX
-// §9.7.13.15.15 One arrival on `bar` when all earlier cp.async of this thread have landed. .noinc: the
-// arrival count given to init must already include it.
-__device__ __forceinline__ void cp_async_mbarrier_arrive_noinc(uint64_t* bar) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(smem_addr(bar)) : "memory");
 }
 
 }  // namespace ptx

@@ -1,5 +1,6 @@
-// wgmma: one warpgroup (128 threads) multiplies two tiles that lie in shared memory.                    PTX
-// §9.7.15 Everything here is .sync.aligned: all 128 threads of the warpgroup execute it together.
+// wgmma: one warpgroup (128 threads) multiplies two tiles that lie in shared memory.
+// Everything here is .sync.aligned: all 128 threads of the warpgroup execute it together.
+// (PTX §9.7.15, all sm_90a)
 #pragma once
 
 #include <cstdint>
@@ -8,35 +9,34 @@
 
 namespace ptx {
 
-// wgmma.fence.sync.aligned;                                                                            sm_90a
+// wgmma.fence.sync.aligned;
 // wgmma fence: orders earlier accesses to the accumulator registers before the next wgmma. It says nothing
 // about shared memory.
 __device__ __forceinline__ void wgmma_fence() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
 }
 
-// wgmma.commit_group.sync.aligned;                                                                     sm_90a
+// wgmma.commit_group.sync.aligned;
 // Closes a group of all wgmma issued since the last commit.
 __device__ __forceinline__ void wgmma_commit_group() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
 }
 
-// wgmma.wait_group.sync.aligned N;                                                                     sm_90a
+// wgmma.wait_group.sync.aligned N;
 // Waits until at most the kPending newest groups are unfinished. Before it the accumulators may not be
 // touched and the operand tiles may not be overwritten.
 template <int kPending>
 __device__ __forceinline__ void wgmma_wait_group() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+  asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(kPending) : "memory");
 }
 
-// The 64-bit matrix descriptor of a K-major tile with 128-byte rows and the 128-byte swizzle.     PTX
-// §9.7.15.5.1.2
-//   bits 13:0   start address / 16      (shared window)
+// The 64-bit matrix descriptor of a K-major tile with 128-byte rows and the 128-byte swizzle:
+//   bits 13:0   start address / 16 (shared window)
 //   bits 29:16  leading dimension byte offset / 16: not used in this layout, 1 by convention
 //   bits 45:32  stride dimension byte offset / 16: from one group of 8 rows to the next, 8 * 128 bytes
 //   bits 63:62  1 = 128-byte swizzle (the tensor map's enumeration counts the other way round)
 // The tile starts at a multiple of 1024 bytes, where the swizzle pattern begins. To step along K inside the
-// 128-byte row, move `tile` by 32 bytes (16 bf16) and leave the rest.
+// 128-byte row, move `tile` by 32 bytes (16 bf16) and leave the rest. (PTX §9.7.15.5.1.2)
 __device__ __forceinline__ uint64_t wgmma_descriptor_k_major_128B(const void* tile) {
   constexpr uint64_t kLeading = uint64_t{1} << 16;
   constexpr uint64_t kStride = uint64_t{8 * 128 / 16} << 32;
@@ -46,12 +46,12 @@ __device__ __forceinline__ uint64_t wgmma_descriptor_k_major_128B(const void* ti
 
 #define PTX_OUT4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define PTX_OUT16(d, i) PTX_OUT4(d, i), PTX_OUT4(d, i + 4), PTX_OUT4(d, i + 8), PTX_OUT4(d, i + 12)
-#define PTX_OUT64(d, i) PTX_OUT16(d, i), PTX_OUT16(d, i + 16), PTX_OUT16(d, i + 32), PTX_OUT16(d, i + 48)
+#define PTX_OUT64(d) PTX_OUT16(d, 0), PTX_OUT16(d, 16), PTX_OUT16(d, 32), PTX_OUT16(d, 48)
 
-// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 d, a-desc, b-desc, scale-d, 1, 1, 0, 0; sm_90a d
-// (64x128 floats, 64 a thread) = a (64x16 bf16) * b (128x16 bf16, transposed) + (accumulate ? d : 0), both
-// operands K-major in shared memory. Thread t holds row 16*(t/32) + t%32/4 + 8*((r>>1)&1), column 8*(r>>2) +
-// 2*(t%4) + (r&1) in d[r]. Asynchronous: see wgmma_fence, wgmma_commit_group, wgmma_wait_group.
+// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 d, a-desc, b-desc, scale-d, 1, 1, 0, 0;
+// d = a * b^T + (accumulate ? d : 0). d: 64 x 128 floats, 64 registers a thread; a: 64 x 16, b: 128 x 16 bf16,
+// both K-major in shared memory. Thread t holds in d[r] the element of row 16*(t/32) + t%32/4 + 8*((r>>1)&1)
+// and column 8*(r>>2) + 2*(t%4) + (r&1). Asynchronous: needs wgmma_fence before, commit and wait after.
 __device__ __forceinline__ void wgmma_m64n128k16_f32_bf16_bf16(float (&d)[64], uint64_t desc_a,
                                                                uint64_t desc_b, bool accumulate) {
   asm volatile(
@@ -65,7 +65,7 @@ __device__ __forceinline__ void wgmma_m64n128k16_f32_bf16_bf16(float (&d)[64], u
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
       "}, %64, %65, p, 1, 1, 0, 0;\n"
       "}"
-      : PTX_OUT64(d, 0)
+      : PTX_OUT64(d)
       : "l"(desc_a), "l"(desc_b), "r"(static_cast<int>(accumulate)));
 }
 
