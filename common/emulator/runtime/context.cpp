@@ -1,0 +1,90 @@
+#include "emulator/runtime/context.hpp"
+
+#include <set>
+
+#include "emulator/fatbin.hpp"
+#include "emulator/runtime/environment.hpp"
+
+namespace emu::runtime {
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+Context& Context::instance() {
+  static Context& context = *new Context;  // used by static constructors and destructors: never destroyed
+  return context;
+}
+
+void Context::load_modules() {
+  for (Binary& b : binaries) {
+    if (b.loaded) continue;
+    b.loaded = true;
+    std::set<std::string> managed;
+    for (auto& [host, s] : symbols)
+      if (s.binary == &b && s.managed_pointer) managed.insert(s.name);
+    try {
+      b.module = &Device::instance().load(ptx_of_wrapper(b.wrapper), managed);
+    } catch (const Fault& refusal) {
+      fault(refusal.finding());
+      continue;
+    }
+    for (Kernel& k : kernels)
+      if (k.binary == &b) k.program = b.module->kernel(k.name);
+    for (auto& [host, s] : symbols) {
+      if (s.binary != &b) continue;
+      s.variable = b.module->variable(s.name);
+      if (s.managed_pointer && s.variable) *s.managed_pointer = s.variable->managed;
+    }
+  }
+}
+
+void Context::fault(const Finding& finding) {
+  fault(finding, error_of(finding));
+}
+
+void Context::fault(const Finding& finding, cudaError_t error) {
+  Report::instance().add(finding);
+  if (fault_ == cudaSuccess) fault_ = error;
+  write_report();
+}
+
+Kernel* Context::find_kernel(const void* function) {
+  auto it = kernel_of.find(function);
+  return it == kernel_of.end() ? nullptr : it->second;
+}
+
+Symbol* Context::find_symbol(const void* variable) {
+  auto it = symbols.find(variable);
+  return it == symbols.end() ? nullptr : &it->second;
+}
+
+cudaError_t error_of(const Finding& finding) {
+  static const std::map<std::string, cudaError_t> errors = {
+      {"fat-binary", cudaErrorNoKernelImageForDevice},
+      {"ptx-syntax", cudaErrorInvalidPtx},
+      {"module-variable", cudaErrorInvalidPtx},
+      {"unsupported-instruction", cudaErrorInvalidPtx},
+      {"out-of-bounds", cudaErrorIllegalAddress},
+      {"misaligned-address", cudaErrorMisalignedAddress},
+      {"assert", cudaErrorAssert},
+      {"time-limit", cudaErrorLaunchTimeout},
+      {"deadlock", cudaErrorLaunchTimeout},
+      {"endless-loop", cudaErrorLaunchTimeout},
+      {"bad-address-space", cudaErrorInvalidAddressSpace},
+  };
+  auto it = errors.find(finding.id);
+  return it == errors.end() ? cudaErrorLaunchFailure : it->second;
+}
+
+cudaError_t explain(cudaError_t error, const std::string& call, const std::string& title,
+                    const std::string& hint) {
+  Finding finding;
+  finding.id = "api-error";
+  finding.severity = Severity::advice;
+  finding.title = call + ": " + title;
+  finding.where = "a call of the host program, which gets " + std::string(cudaGetErrorName(error));
+  finding.hint = hint;
+  Report::instance().add(finding);
+  return error;
+}
+
+}  // namespace emu::runtime

@@ -1,0 +1,286 @@
+// The driver calls that runtime programs reach through cudaGetDriverEntryPoint or cuGetProcAddress, above all
+// cuTensorMapEncodeTiled. A CUresult has the number of the cudaError_t that means the same.
+#include <cuda.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/runtime/context.hpp"
+#include "emulator/runtime/limits.hpp"
+#include "emulator/tensor_map.hpp"
+
+using namespace emu::runtime;
+
+namespace {
+
+CUresult result(cudaError_t error) {
+  return static_cast<CUresult>(error);
+}
+
+void* pointer(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);
+}
+
+// The driver's functions answer by return value alone: cudaGetLastError does not see them.
+template <class F>
+CUresult apart(F&& f) {
+  cudaError_t before = last_error;
+  cudaError_t error = f();
+  last_error = before;
+  return result(error);
+}
+
+CUresult tensor_map_result(const char* call, int code, const std::string& why) {
+  if (code != emu::kTensorMapSuccess)
+    explain(static_cast<cudaError_t>(code), call, why,
+            "the rules are in the driver manual, under the call's name");
+  return static_cast<CUresult>(code);
+}
+
+// There is one device and one context; any non-null value names it.
+const CUcontext kContext = reinterpret_cast<CUcontext>(uintptr_t{1});
+
+struct EntryPoint {
+  const char* name;
+  void* function;
+};
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned int flags) {
+  return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+  return apart([&] { return cudaDriverGetVersion(version); });
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  return apart([&] { return cudaGetDeviceCount(count); });
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!device) return CUDA_ERROR_INVALID_VALUE;
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!name || length < 1) return CUDA_ERROR_INVALID_VALUE;
+  std::strncpy(name, kDeviceName, static_cast<size_t>(length) - 1);
+  name[length - 1] = '\0';
+  return CUDA_SUCCESS;
+}
+
+// The attributes of driver and runtime have the same numbers.
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  return apart([&] { return cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device); });
+}
+
+CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
+  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  size_t free = 0;
+  return apart([&] { return cudaMemGetInfo(&free, bytes); });
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  if (!context) return CUDA_ERROR_INVALID_VALUE;
+  *context = kContext;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  return context == kContext || !context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  return cuDeviceGet(device, 0);
+}
+
+CUresult cuCtxSynchronize() {
+  return apart([] { return cudaDeviceSynchronize(); });
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  return device == 0 ? cuCtxGetCurrent(context) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
+  if (!address || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  return apart([&] { return cudaMalloc(reinterpret_cast<void**>(address), bytes); });
+}
+
+CUresult cuMemFree(CUdeviceptr address) {
+  return apart([&] { return cudaFree(pointer(address)); });
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {
+  return apart([&] {
+    return device_call([&](Context& c) {
+      const emu::Allocation* a = c.memory().find(address, 1);
+      if (!a) return cudaErrorInvalidValue;
+      if (base) *base = a->address;
+      if (bytes) *bytes = a->bytes;
+      return cudaSuccess;
+    });
+  });
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  return apart([&] { return cudaMemcpy(pointer(to), from, bytes, cudaMemcpyHostToDevice); });
+}
+
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  return apart([&] { return cudaMemcpy(to, pointer(from), bytes, cudaMemcpyDeviceToHost); });
+}
+
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return apart([&] { return cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice); });
+}
+
+CUresult cuMemsetD8(CUdeviceptr address, unsigned char value, size_t bytes) {
+  return apart([&] { return cudaMemset(pointer(address), value, bytes); });
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  return apart([&] { return cudaStreamSynchronize(stream); });
+}
+
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
+  cudaPointerAttributes a;
+  CUresult asked = apart([&] { return cudaPointerGetAttributes(&a, pointer(address)); });
+  if (asked != CUDA_SUCCESS) return asked;
+  if (!data || a.type == cudaMemoryTypeUnregistered) return CUDA_ERROR_INVALID_VALUE;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned*>(data) =
+          a.type == cudaMemoryTypeHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      *static_cast<void**>(data) = a.devicePointer;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (!a.hostPointer) return CUDA_ERROR_INVALID_VALUE;
+      *static_cast<void**>(data) = a.hostPointer;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<bool*>(data) = a.type == cudaMemoryTypeManaged;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int*>(data) = 0;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *static_cast<CUcontext*>(data) = kContext;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
+                                CUtensorMapFloatOOBfill fill) {
+  static_assert(sizeof(CUtensorMap) == emu::kTensorMapBytes, "a tensor map is 128 opaque bytes");
+  static_assert(sizeof(cuuint64_t) == sizeof(uint64_t) && sizeof(cuuint32_t) == sizeof(uint32_t), "");
+  std::string why;
+  int code = emu::encode_tensor_map(map, type, rank, reinterpret_cast<uint64_t>(address), sizes, strides, box,
+                                    element_strides, interleave, swizzle, l2_promotion, fill, &why);
+  return tensor_map_result("cuTensorMapEncodeTiled", code, why);
+}
+
+CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
+  std::string why;
+  int code = emu::replace_tensor_map_address(map, reinterpret_cast<uint64_t>(address), &why);
+  return tensor_map_result("cuTensorMapReplaceAddress", code, why);
+}
+
+CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult* status);
+
+}  // extern "C"
+
+namespace {
+
+// By base name, without the _v2 of the symbol behind it.
+const EntryPoint kEntryPoints[] = {
+    {"cuInit", reinterpret_cast<void*>(cuInit)},
+    {"cuDriverGetVersion", reinterpret_cast<void*>(cuDriverGetVersion)},
+    {"cuGetProcAddress", reinterpret_cast<void*>(cuGetProcAddress)},
+    {"cuGetErrorName", reinterpret_cast<void*>(cuGetErrorName)},
+    {"cuGetErrorString", reinterpret_cast<void*>(cuGetErrorString)},
+    {"cuDeviceGetCount", reinterpret_cast<void*>(cuDeviceGetCount)},
+    {"cuDeviceGet", reinterpret_cast<void*>(cuDeviceGet)},
+    {"cuDeviceGetName", reinterpret_cast<void*>(cuDeviceGetName)},
+    {"cuDeviceGetAttribute", reinterpret_cast<void*>(cuDeviceGetAttribute)},
+    {"cuDeviceTotalMem", reinterpret_cast<void*>(cuDeviceTotalMem)},
+    {"cuCtxGetCurrent", reinterpret_cast<void*>(cuCtxGetCurrent)},
+    {"cuCtxSetCurrent", reinterpret_cast<void*>(cuCtxSetCurrent)},
+    {"cuCtxGetDevice", reinterpret_cast<void*>(cuCtxGetDevice)},
+    {"cuCtxSynchronize", reinterpret_cast<void*>(cuCtxSynchronize)},
+    {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(cuDevicePrimaryCtxRetain)},
+    {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(cuDevicePrimaryCtxRelease)},
+    {"cuMemAlloc", reinterpret_cast<void*>(cuMemAlloc)},
+    {"cuMemFree", reinterpret_cast<void*>(cuMemFree)},
+    {"cuMemGetAddressRange", reinterpret_cast<void*>(cuMemGetAddressRange)},
+    {"cuMemcpyHtoD", reinterpret_cast<void*>(cuMemcpyHtoD)},
+    {"cuMemcpyDtoH", reinterpret_cast<void*>(cuMemcpyDtoH)},
+    {"cuMemcpyDtoD", reinterpret_cast<void*>(cuMemcpyDtoD)},
+    {"cuMemsetD8", reinterpret_cast<void*>(cuMemsetD8)},
+    {"cuStreamSynchronize", reinterpret_cast<void*>(cuStreamSynchronize)},
+    {"cuPointerGetAttribute", reinterpret_cast<void*>(cuPointerGetAttribute)},
+    {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(cuTensorMapEncodeTiled)},
+    {"cuTensorMapReplaceAddress", reinterpret_cast<void*>(cuTensorMapReplaceAddress)},
+};
+
+void* find_entry_point(const char* symbol) {
+  for (const EntryPoint& e : kEntryPoints)
+    if (std::strcmp(e.name, symbol) == 0) return e.function;
+  return nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+// As the driver does, a name that is not there is no error: *function is null and the status says so.
+CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t,
+                          CUdriverProcAddressQueryResult* status) {
+  if (!symbol || !function || version < 2000) return CUDA_ERROR_INVALID_VALUE;
+  *function = find_entry_point(symbol);
+  if (status) *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return CUDA_SUCCESS;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned int,
+                                             unsigned long long, cudaDriverEntryPointQueryResult* status) {
+  return host_call([&](Context&) {
+    if (!symbol || !function) return cudaErrorInvalidValue;
+    *function = find_entry_point(symbol);
+    if (status) *status = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+  });
+}
+
+// Deprecated in CUDA 13, whose header still maps it to the per-thread name.
+cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long flags,
+                                         cudaDriverEntryPointQueryResult* status) {
+  return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, status);
+}
+
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* status) {
+  return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, status);
+}
+
+}  // extern "C"
+
+EMU_PER_THREAD(cudaGetDriverEntryPointByVersion, _ptsz)
