@@ -24,9 +24,15 @@ class Detective {
     const int row0 = comparison.first[0].row / work.bm * work.bm,
               col0 = comparison.first[0].col / work.bn * work.bn;
     const int rows = std::min(work.bm, work.m - row0), cols = std::min(work.bn, work.n - col0);
-    constexpr int kTries = 96;  // strides coprime to the tile spread the samples over all rows and columns
+    constexpr int kTries = 96;
+    uint32_t random = 1;
+    const auto below =
+        [&](int limit) {  // rows and columns must not be related, or two mistakes look the same
+          random = random * 1664525u + 1013904223u;
+          return static_cast<int>((random >> 8) % static_cast<uint32_t>(limit));
+        };
     for (int i = 0; i < kTries; ++i) {
-      const int row = row0 + i * 37 % rows, col = col0 + i * 29 % cols;
+      const int row = row0 + below(rows), col = col0 + below(cols);
       if (!result.right(row, col)) samples_.push_back({row, col, got(row, col)});
     }
     if (samples_.empty()) {
@@ -130,6 +136,9 @@ Diagnosis wrong_k_tile(const Detective& detective) {
 
 Diagnosis recognise(const Result& result, const Comparison& comparison, const Multiplication& work) {
   const Detective detective(result, comparison, work);
+  if (detective.explains([&](int row, int col) { return detective.want(row, col); })) {
+    return {"imprecise", "The values are close but outside the tolerance: precision was lost along the sum."};
+  }
   if (work.m == work.n && detective.explains([&](int row, int col) { return detective.want(col, row); })) {
     return {"transposed", "The result is the transpose of C: rows and columns are exchanged."};
   }
@@ -158,9 +167,6 @@ Diagnosis recognise(const Result& result, const Comparison& comparison, const Mu
   if (std::isfinite(scale) &&
       detective.explains([&](int row, int col) { return scale * detective.want(row, col); })) {
     return {"scaled", "Every wrong element is about " + std::to_string(scale) + " times the right value."};
-  }
-  if (detective.explains([&](int row, int col) { return detective.want(row, col); })) {
-    return {"imprecise", "The values are close but outside the tolerance: precision was lost along the sum."};
   }
   return {"unexplained", "No typical mistake gives these values."};
 }
