@@ -75,8 +75,8 @@ class Detective {
   }
   double want(int row, int col) const { return result_.want[static_cast<size_t>(row) * work_.n + col]; }
   bool near(double value, double guess) const {
-    const double slack = 1.0 / 128;  // a guess carries bf16 rounding of its own
-    return std::fabs(value - guess) <= 2e-6 * work_.k + slack * std::fabs(guess);
+    constexpr double kSlack = 1.0 / 64;  // a guess meets a value that was rounded to bf16
+    return std::fabs(value - guess) <= 2e-6 * work_.k + kSlack * std::fabs(guess);
   }
   const std::vector<Sample>& samples() const { return samples_; }
 
