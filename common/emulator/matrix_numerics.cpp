@@ -26,36 +26,28 @@ float float_of(uint32_t bits) {
   return value;
 }
 
-// An IEEE-like number of `exponent_bits` and `fraction_bits`; the largest exponent field means infinity or NaN.
-MmaElement from_fields(uint32_t bits, int exponent_bits, int fraction_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const uint32_t fraction = bits & ((1u << fraction_bits) - 1);
-  const uint32_t field = (bits >> fraction_bits) & ((1u << exponent_bits) - 1);
-  const bool negative = (bits >> (fraction_bits + exponent_bits)) & 1;
-  MmaElement e;
-  if (field == (1u << exponent_bits) - 1) {
-    e.value = fraction ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
-    e.exponent = static_cast<int16_t>(bias + 1);
-    e.plain = false;
-  } else {
-    const int exponent = field ? static_cast<int>(field) - bias : 1 - bias;
-    const uint32_t significand = field ? fraction | (1u << fraction_bits) : fraction;
-    e.value = std::ldexp(static_cast<float>(significand), exponent - fraction_bits);
-    e.exponent = static_cast<int16_t>(significand ? exponent : kZeroExponent);
-    e.plain = !significand || std::abs(std::ilogb(e.value)) <= kPlainExponent;
-  }
-  if (negative) e.value = -e.value;
-  return e;
+// bf16 and tf32 are the upper bits of an f32.
+MmaElement from_f32(uint32_t bits) {
+  const int field = static_cast<int>(bits >> 23 & 0xFF);
+  const bool zero = (bits & 0x7FFFFFFF) == 0;
+  return {float_of(bits), static_cast<int16_t>(zero ? kZeroExponent : std::max(field, 1) - 127),
+          zero || std::abs(field - 127) <= kPlainExponent};
+}
+
+MmaElement from_f16(uint16_t bits) {
+  const int field = bits >> 10 & 0x1F;
+  const bool zero = (bits & 0x7FFF) == 0;
+  return {f16_to_f32(bits), static_cast<int16_t>(zero ? kZeroExponent : std::max(field, 1) - 15), field != 31};
 }
 
 // e4m3 has no infinity, and one NaN pattern: all ones.
 MmaElement from_e4m3(uint32_t bits) {
   if ((bits & 0x7F) == 0x7F) return {std::numeric_limits<float>::quiet_NaN(), 9, false};
-  const uint32_t fraction = bits & 7, field = (bits >> 3) & 15;
-  const int exponent = field ? static_cast<int>(field) - 7 : -6;
-  const uint32_t significand = field ? fraction | 8 : fraction;
-  const float value = std::ldexp(static_cast<float>(significand), exponent - 3);
-  return {bits & 0x80 ? -value : value, static_cast<int16_t>(significand ? exponent : kZeroExponent), true};
+  const int fraction = bits & 7, field = bits >> 3 & 15;
+  const bool zero = (bits & 0x7F) == 0;
+  const int exponent = std::max(field, 1) - 7;
+  const float value = std::ldexp(static_cast<float>(field ? fraction + 8 : fraction), exponent - 3);
+  return {bits & 0x80 ? -value : value, static_cast<int16_t>(zero ? kZeroExponent : exponent), true};
 }
 
 // Exponent of an old D element.
@@ -98,10 +90,10 @@ uint16_t f16_from_double(double value) {
 
 MmaElement mma_element(Type type, uint32_t bits) {
   switch (type) {
-    case Type::f16: return from_fields(bits & 0xFFFF, 5, 10);
-    case Type::bf16: return from_fields(bits & 0xFFFF, 8, 7);
-    case Type::tf32: return from_fields(bits >> 13, 8, 10);
-    case Type::e5m2: return from_fields(bits & 0xFF, 5, 2);
+    case Type::f16: return from_f16(static_cast<uint16_t>(bits));
+    case Type::bf16: return from_f32(bits << 16);
+    case Type::tf32: return from_f32(bits & ~0x1FFFu);
+    case Type::e5m2: return from_f16(static_cast<uint16_t>(bits << 8));  // the upper byte of an f16
     default: return from_e4m3(bits & 0xFF);
   }
 }

@@ -1,0 +1,341 @@
+// Asynchronous warpgroup matrix multiply (PTX ISA 9.7.15) and setmaxnreg (9.7.19.5). sm_90a.
+#include "emulator/wgmma.hpp"
+
+#include <cstring>
+#include <deque>
+
+#include "emulator/isa/operands.hpp"
+#include "emulator/matrix_operands.hpp"
+
+namespace emu {
+namespace {
+
+// Everything in this file is .sync.aligned: the lanes of a warp meet first.
+bool gather_warp(Warp& w, const Inst& in, uint32_t mask) {
+  if (!w.all_here(~0u)) return false;
+  check_warpgroup(w, in, mask);
+  return true;
+}
+
+// ---- accumulators
+// Register r of lane 4 * g + q holds row g + 8 * (r >> 1 & 1), column 8 * (r >> 2) + 2 * q + (r & 1) of the warp's 16
+// rows (PTX ISA 9.7.15.5.1.1). Calls f(slot of the lane, row, column, r).
+template <class F>
+void for_each_accumulator(Warp& w, const std::vector<Ref>& registers, int n, int per_register, F f) {
+  for (int r = 0; r < n / 2; ++r) {
+    uint32_t* slots = w.lanes<uint32_t>(registers[static_cast<size_t>(r / per_register)]).slots;
+    const int row = 8 * (r >> 1 & 1), column = 8 * (r >> 2) + (r & 1);
+    for (int g = 0; g < 8; ++g)
+      for (int q = 0; q < 4; ++q) f(slots[4 * g + q], row + g, column + 2 * q, r);
+  }
+}
+
+void load_accumulators(Warp& w, const Inst& in, const WgmmaShape& s, MmaAccumulator& d) {
+  if (s.d == Type::f16) {
+    for_each_accumulator(w, in.extra->refs, s.n, 2, [&](uint32_t& slot, int row, int column, int r) {
+      d.at(row, column) = f16_to_f32(static_cast<uint16_t>(slot >> 16 * (r & 1)));
+    });
+  } else {
+    for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
+      std::memcpy(&d.at(row, column), &slot, 4);
+    });
+  }
+}
+
+void store_accumulators(Warp& w, const Inst& in, const WgmmaShape& s, MmaAccumulator& d) {
+  if (s.d == Type::f16) {
+    for_each_accumulator(w, in.extra->refs, s.n, 2, [&](uint32_t& slot, int row, int column, int r) {
+      const uint32_t bits = f16_from_double(static_cast<double>(d.at(row, column)));
+      slot = r & 1 ? (slot & 0xFFFF) | bits << 16 : bits;
+    });
+  } else {
+    for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
+      std::memcpy(&slot, &d.at(row, column), 4);
+    });
+  }
+}
+
+// ---- A in registers
+// The fragment of A: four registers, each with the 4 bytes at byte 4 * q + 16 * (i >> 1) of row g + 8 * (i & 1), for
+// every element type (PTX ISA 9.7.15.5.1.1). Fills an image of 16 rows of 32 bytes.
+void image_of_registers(Warp& w, const Ref* registers, std::vector<uint8_t>& image) {
+  image.resize(16 * kOperandRowBytes);
+  for (int i = 0; i < 4; ++i) {
+    auto slots = w.lanes<uint32_t>(registers[i]).slots;
+    for (int lane = 0; lane < 32; ++lane)
+      std::memcpy(&image[static_cast<size_t>((lane / 4 + 8 * (i & 1)) * kOperandRowBytes + 4 * (lane % 4) + 16 * (i >> 1))],
+                  &slots[lane], 4);
+  }
+}
+
+// A descriptor is the same in all lanes.
+uint64_t uniform(Warp& w, const Inst& in, Ref ref, const char* name) {
+  auto lanes = w.lanes<uint64_t>(ref);
+  for (int l = 1; l < 32; ++l)
+    if (lanes[l] != lanes[0])
+      w.fault(in, l, "wgmma-descriptor-differs",
+              std::string("the lanes of a warp pass different matrix descriptors of ") + name + " to one wgmma",
+              "lane 0: " + MatrixDescriptor::from(lanes[0]).text() + "; lane " + std::to_string(l) + ": " +
+                  MatrixDescriptor::from(lanes[l]).text(),
+              "compute descriptors from the warpgroup's number, not from the thread's");
+  return lanes[0];
+}
+
+bool accumulates(Warp& w, const Inst& in) {
+  const uint32_t on = w.predicate(in.c);
+  if (on != 0 && on != ~0u)
+    w.fault(in, __builtin_ctz(on), "wgmma-descriptor-differs", "scale-d is not the same in all lanes of a warp", "",
+            "compute scale-d from values that are equal in all threads of the warpgroup");
+  return on != 0;
+}
+
+bool is_integer(Type t) { return t == Type::s32; }
+
+void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
+  static MmaRows rows;
+  static MmaAccumulator d;
+  const WgmmaShape& s = op.shape;
+  MmaFormat format = mma_format(s.a, s.b, s.d);
+  if (accumulate && s.n % kMmaBlock == 0) {
+    load_accumulators(w, in, s, d);
+  } else {
+    std::memset(d.value, 0, sizeof(d.value[0]) * static_cast<size_t>((s.n + kMmaBlock - 1) / kMmaBlock));
+    if (accumulate) load_accumulators(w, in, s, d);
+  }
+  unpack_rows(s.a, s.a_mn_major, s.negate, op.a_image, rows);
+  mma_multiply(format, rows, unpack_columns(s.b, s.b_mn_major, s.n, op.b_image), s.n, d);
+  store_accumulators(w, in, s, d);
+}
+
+void multiply_integers(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
+  static int32_t d[kMmaRows][kMmaColumns];
+  const WgmmaShape& s = op.shape;
+  std::memset(d, 0, sizeof d);
+  if (accumulate)
+    for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
+      d[row][column] = static_cast<int32_t>(slot);
+    });
+  auto a = reinterpret_cast<const uint8_t(*)[32]>(op.a_image.data());
+  auto b = reinterpret_cast<const uint8_t(*)[32]>(op.b_image.data());
+  if (s.a == Type::b8)
+    multiply_bits(a, b, s.n, d);
+  else
+    multiply_bytes(s.a, s.b, s.saturate, a, b, s.n, d);
+  for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
+    slot = static_cast<uint32_t>(d[row][column]);
+  });
+}
+
+// extra->refs: D registers, then A registers when A is not in shared memory.
+// extra->numbers: the shape, as decode_mma_async leaves it.
+enum Number { kN, kK, kTypeA, kTypeB, kTypeD, kAInRegisters, kTransA, kTransB, kNegate, kSaturate };
+
+WgmmaShape shape_of(const Inst& in) {
+  const auto& x = in.extra->numbers;
+  WgmmaShape s;
+  s.n = static_cast<int>(x[kN]);
+  s.k = static_cast<int>(x[kK]);
+  s.a = static_cast<Type>(x[kTypeA]);
+  s.b = static_cast<Type>(x[kTypeB]);
+  s.d = static_cast<Type>(x[kTypeD]);
+  s.a_in_registers = x[kAInRegisters];
+  s.a_mn_major = x[kTransA];
+  s.b_mn_major = x[kTransB];
+  s.negate = x[kNegate];
+  s.saturate = x[kSaturate];
+  return s;
+}
+
+// D = A * B + (scale-d ? D : 0).
+Flow mma_async(Warp& w, const Inst& in, uint32_t mask) {
+  if (!gather_warp(w, in, mask)) return Flow::converge;
+  const WgmmaShape s = shape_of(in);
+  const uint64_t a_bits = s.a_in_registers ? 0 : uniform(w, in, in.a, "A");
+  const uint64_t b_bits = uniform(w, in, in.b, "B");
+  const bool accumulate = accumulates(w, in);
+  WgmmaOp& op = enter_wgmma(w, in, a_bits, b_bits, s);
+  if (s.a_in_registers)
+    image_of_registers(w, in.extra->refs.data() + in.extra->refs.size() - 4, op.a_image);
+  else
+    read_operand(w, in, op.a, s.a_mn_major, 16 * op.quarter, 16, "A", op.a_image);
+  read_operand(w, in, op.b, s.b_mn_major, 0, s.n, "B", op.b_image);
+  if (is_integer(s.d))
+    multiply_integers(w, in, op, accumulate);
+  else
+    multiply_floats(w, in, op, accumulate);
+  w.machine.engine->issue(op);
+  ++w.machine.effects;
+  return Flow::next;
+}
+
+// The number after `n` and before `k`, and after `k`, in "m64n128k16".
+void parse_shape(const std::string& text, int64_t* n, int64_t* k) {
+  *n = std::stoi(text.substr(text.find('n') + 1));
+  *k = std::stoi(text.substr(text.find('k') + 1));
+}
+
+int64_t one_of(Decoder& d, size_t operand, const char* what, int64_t first, int64_t second) {
+  const int64_t value = d.immediate(d.operand(operand), what);
+  if (value != first && value != second)
+    d.refuse(std::string(what) + " must be " + std::to_string(first) + " or " + std::to_string(second) + ", not " +
+             std::to_string(value));
+  return value;
+}
+
+// wgmma.mma_async.sync.aligned.shape.dtype.f16.f16    d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b,
+//                                                     imm-trans-a, imm-trans-b;
+// wgmma.mma_async.sync.aligned.shape.dtype.f16.f16    d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b;
+// wgmma.mma_async.sync.aligned.shape.f32.bf16.bf16    the same
+// wgmma.mma_async.sync.aligned.shape.f32.tf32.tf32    d, a | a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b;
+// wgmma.mma_async.sync.aligned.shape.dtype.e4m3|e5m2.e4m3|e5m2    the same
+// wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.s8|u8.s8|u8  d, a | a-desc, b-desc, scale-d;
+// wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc           the same
+//                                                     PTX ISA 9.7.15.5.2
+void decode_mma_async(Decoder& d, const Match& m, Inst& in) {
+  in.exec = mma_async;
+  in.cls = Class::math;
+  Extra& x = d.extra(in);
+  x.numbers.assign(kSaturate + 1, 0);
+  parse_shape(m.slots[2 + 1], &x.numbers[kN], &x.numbers[kK]);
+  const bool bits = m.has("b1");
+  const Type type_d = m.type(0), type_a = bits ? Type::b8 : m.type(1), type_b = bits ? Type::b8 : m.type(2);
+  x.numbers[kTypeA] = static_cast<int64_t>(type_a);
+  x.numbers[kTypeB] = static_cast<int64_t>(type_b);
+  x.numbers[kTypeD] = static_cast<int64_t>(type_d);
+  x.numbers[kSaturate] = m.has("satfinite");
+
+  const Operand& result = d.operand(0);
+  const size_t registers = static_cast<size_t>(x.numbers[kN]) / (type_d == Type::f16 ? 4 : 2);
+  if (result.kind != Operand::Kind::vec || result.items.size() != registers)
+    d.refuse("the accumulator d must be a vector of " + std::to_string(registers) + " registers");
+  const Type slot_type = type_d == Type::f16 ? Type::b32 : type_d;
+  for (const Operand& o : result.items) x.refs.push_back(d.destination(o, slot_type));
+
+  const Operand& a = d.operand(1);
+  const bool in_registers = a.kind == Operand::Kind::vec;
+  x.numbers[kAInRegisters] = in_registers;
+  if (in_registers) {
+    if (a.items.size() != 4) d.refuse("the fragment a must be a vector of 4 registers");
+    for (const Operand& o : a.items) x.refs.push_back(d.source(o, Type::b32));
+  } else {
+    in.a = d.source(a, Type::b64);
+  }
+  in.b = d.source(d.operand(2), Type::b64);
+  in.c = d.predicate(d.operand(3));
+
+  const bool is_16_bit = size_of(type_a) == 2;
+  size_t operands = 4;
+  if (!is_integer(type_d)) {
+    const bool negate_a = one_of(d, 4, "imm-scale-a", 1, -1) < 0, negate_b = one_of(d, 5, "imm-scale-b", 1, -1) < 0;
+    x.numbers[kNegate] = negate_a != negate_b;  // -a * b and a * -b are the same product
+    operands = 6;
+  }
+  if (is_16_bit) {
+    if (!in_registers) x.numbers[kTransA] = one_of(d, operands++, "imm-trans-a", 0, 1);
+    x.numbers[kTransB] = one_of(d, operands++, "imm-trans-b", 0, 1);
+  }
+  expect_operands(d, operands);
+}
+
+// ---- ordering (PTX ISA 9.7.15.7)
+
+// wgmma.fence.sync.aligned;
+// Accumulators and A fragments are written at issue here, in program order; the observer keeps the rule.
+Flow fence(Warp& w, const Inst& in, uint32_t mask) {
+  if (!gather_warp(w, in, mask)) return Flow::converge;
+  if (w.machine.observer) w.machine.observer->on_fence(w, in, mask, FenceKind::wgmma, false);
+  return Flow::next;
+}
+
+// wgmma.commit_group.sync.aligned;
+Flow commit_group(Warp& w, const Inst& in, uint32_t mask) {
+  if (!gather_warp(w, in, mask)) return Flow::converge;
+  commit_wgmma_group(w);
+  if (w.machine.observer) w.machine.observer->on_commit(w, in, mask, GroupKind::wgmma);
+  return Flow::next;
+}
+
+void report_wait(Warp& w, const Inst& in, uint32_t mask) {
+  if (w.machine.observer)
+    w.machine.observer->on_group_wait(w, in, mask, GroupKind::wgmma, static_cast<uint32_t>(in.imm), false);
+}
+
+// wgmma.wait_group.sync.aligned N;
+Flow wait_group(Warp& w, const Inst& in, uint32_t mask) {
+  if (!gather_warp(w, in, mask)) return Flow::converge;
+  const WgmmaWait what = wgmma_wait(w, static_cast<uint32_t>(in.imm));
+  if (wgmma_finished(w, what)) {
+    report_wait(w, in, mask);
+    return Flow::next;
+  }
+  Wait wait;
+  wait.a = what.target;
+  wait.b = what.handle;
+  wait.ready = [](Warp& warp, const Group& g) { return wgmma_finished(warp, {g.wait.a, g.wait.b}); };
+  wait.finish = [](Warp& warp, Group& g) { report_wait(warp, warp.instruction(g), g.mask); };
+  wait.describe = [](Warp& warp, const Group& g) { return describe_wgmma_wait(warp, {g.wait.a, g.wait.b}); };
+  return w.block(wait);
+}
+
+template <Flow (*execute)(Warp&, const Inst&, uint32_t)>
+void decode_plain(Decoder& d, const Match&, Inst& in) {
+  expect_operands(d, 0);
+  in.cls = Class::barrier;
+  in.exec = execute;
+}
+
+void decode_wait_group(Decoder& d, const Match&, Inst& in) {
+  expect_operands(d, 1);
+  in.cls = Class::barrier;
+  in.imm = d.immediate(d.operand(0), "the number of groups");
+  if (in.imm < 0 || in.imm > 63) d.refuse("wgmma.wait_group takes a number of groups from 0 to 63");
+  in.exec = wait_group;
+}
+
+// setmaxnreg.inc|dec.sync.aligned.u32 imm-reg-count;                                   PTX ISA 9.7.19.5
+// Registers of a warp are not limited here, so only the rule is kept: whole warpgroups, a count that exists.
+Flow setmaxnreg(Warp& w, const Inst& in, uint32_t mask) {
+  return gather_warp(w, in, mask) ? Flow::next : Flow::converge;
+}
+
+void decode_setmaxnreg(Decoder& d, const Match&, Inst& in) {
+  expect_operands(d, 1);
+  in.cls = Class::other;
+  in.imm = d.immediate(d.operand(0), "the register count");
+  if (in.imm < 24 || in.imm > 256 || in.imm % 8)
+    d.refuse("setmaxnreg takes a register count from 24 to 256 that is a multiple of 8, not " + std::to_string(in.imm));
+  in.exec = setmaxnreg;
+}
+
+// "m64n8k16|m64n16k16|...": every N from 8 to 256, or those that integer types have.
+std::string shapes(int k, bool integer) {
+  std::string out;
+  for (int n = 8; n <= 256; n += integer && n >= 32 ? 16 : 8)
+    out += (out.empty() ? "m64n" : "|m64n") + std::to_string(n) + "k" + std::to_string(k);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Form> wgmma_forms() {
+  static const std::deque<std::string> patterns = [] {
+    const std::string mma = "wgmma.mma_async.sync.aligned.";
+    return std::deque<std::string>{
+        mma + shapes(16, false) + ".f16|f32.f16.f16",
+        mma + shapes(16, false) + ".f32.bf16.bf16",
+        mma + shapes(8, false) + ".f32.tf32.tf32",
+        mma + shapes(32, false) + ".f16|f32.e4m3|e5m2.e4m3|e5m2",
+        mma + shapes(32, true) + ".[satfinite].s32.s8|u8.s8|u8",
+        mma + shapes(256, true) + ".s32.b1.b1.and.popc",
+    };
+  }();
+  std::vector<Form> forms;
+  for (const std::string& p : patterns) forms.push_back({p.c_str(), decode_mma_async});
+  forms.push_back({"wgmma.fence.sync.aligned", decode_plain<fence>});
+  forms.push_back({"wgmma.commit_group.sync.aligned", decode_plain<commit_group>});
+  forms.push_back({"wgmma.wait_group.sync.aligned", decode_wait_group});
+  forms.push_back({"setmaxnreg.inc|dec.sync.aligned.u32", decode_setmaxnreg});
+  return forms;
+}
+
+}  // namespace emu
