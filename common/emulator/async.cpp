@@ -55,12 +55,6 @@ bool CopyGroups::unfinished(uint32_t mask, uint64_t before) const {
 
 AsyncEngine::AsyncEngine(Machine& machine) : machine_(machine) {}
 
-AsyncEngine::~AsyncEngine() {
-  for (AsyncOp* op : pending_) delete op;
-  for (auto& pool : pools_)
-    for (AsyncOp* op : pool) delete op;
-}
-
 size_t AsyncEngine::next_pool_slot() {
   static size_t slots = 0;
   return slots++;

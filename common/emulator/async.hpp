@@ -108,14 +108,16 @@ class CopyGroups {
 class AsyncEngine {
  public:
   explicit AsyncEngine(Machine& machine);
-  ~AsyncEngine();
 
   // An operation object to fill in; kept for reuse after it completes.
   template <class T>
   T& take() {
     const size_t slot = pool_slot<T>();
     if (pools_.size() <= slot) pools_.resize(slot + 1);
-    if (pools_[slot].empty()) pools_[slot].push_back(new T);
+    if (pools_[slot].empty()) {
+      owned_.push_back(std::make_unique<T>());
+      pools_[slot].push_back(owned_.back().get());
+    }
     T* op = static_cast<T*>(pools_[slot].back());
     pools_[slot].pop_back();
     prepare(*op, slot);
@@ -156,7 +158,8 @@ class AsyncEngine {
   };
   Machine& machine_;
   std::vector<AsyncOp*> pending_;
-  std::vector<std::vector<AsyncOp*>> pools_;
+  std::vector<std::unique_ptr<AsyncOp>> owned_;                          // every operation object there is
+  std::vector<std::vector<AsyncOp*>> pools_;                             // those free for reuse, by class
   std::unordered_map<const Warp*, std::unique_ptr<WarpGroups>> groups_;  // looked up, never walked
   const Warp* last_warp_ = nullptr;
   WarpGroups* last_groups_ = nullptr;

@@ -16,7 +16,7 @@ struct Encoded {
   uint8_t box_minus_1[5];
   uint8_t step[5];
   uint8_t type, rank, swizzle, l2_promotion, nan_fill;
-  uint8_t unused[29];
+  uint8_t unused[37];
   uint64_t checksum;
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes);

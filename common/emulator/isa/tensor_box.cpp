@@ -1,0 +1,248 @@
+#include "emulator/isa/tensor_box.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/isa/bulk_copy.hpp"
+#include "emulator/isa/formats.hpp"
+
+namespace emu {
+namespace {
+
+[[noreturn]] void invalid(Warp& w, const Inst& in, int lane, const std::string& title, const std::string& why,
+                          const std::string& hint) {
+  w.fault(in, lane, "tensor-map-invalid", title, why, hint);
+}
+
+// The 128 bytes at an address, or null with a reason.
+const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint64_t address) {
+  const uint64_t window = space == Space::generic ? address & kWindowMask : 0;
+  if (window == kLocalWindow || window == kSharedWindow || space == Space::local || space == Space::shared) {
+    invalid(w, in, lane,
+            std::string("the tensor map is in ") +
+                (window == kLocalWindow || space == Space::local ? "local" : "shared") + " memory",
+            "the copy engine reads tensor maps from param, const or global memory (PTX 9.7.9.27.1.2); the "
+            "compiler "
+            "copies a by-value parameter whose address is taken to local memory",
+            "declare the kernel parameter const __grid_constant__ CUtensorMap");
+  }
+  if (window == kParamWindow || space == Space::param) {
+    const uint64_t offset = address & ~kWindowMask;
+    const auto& params = w.cta.config.params;
+    if (offset <= params.size() && kTensorMapBytes <= params.size() - offset)
+      return reinterpret_cast<const std::byte*>(params.data()) + offset;
+    invalid(w, in, lane, "the tensor map lies beyond the kernel's parameters",
+            "offset " + std::to_string(offset) + " of " + std::to_string(params.size()) + " bytes",
+            "pass the address of a CUtensorMap parameter");
+  }
+  if (const std::byte* bytes = w.machine.memory.at(address, kTensorMapBytes)) return bytes;
+  invalid(w, in, lane, "there is no tensor map at " + hex(address),
+          "the address is " + w.machine.memory.describe(address),
+          "pass the address of an encoded CUtensorMap");
+}
+
+// The value that fills elements outside the tensor, as the bits of one element.
+uint64_t fill_bits(const TensorMap& map) {
+  if (!map.nan_fill) return 0;
+  switch (element_bytes(map.type)) {
+    case 2:
+      return 0x7FFF;
+    case 8:
+      return 0x7FFFFFFFFFFFFFFFull;
+    default:
+      return 0x7FFFFFFF;
+  }
+}
+
+// What a load does to an element by the map's type.
+uint32_t converted(ElementType type, uint32_t bits) {
+  const bool subnormal = (bits & 0x7F800000) == 0;
+  const bool special = (bits & 0x7F800000) == 0x7F800000;
+  switch (type) {
+    case ElementType::f32_ftz:
+      return subnormal ? bits & 0x80000000 : bits;
+    case ElementType::tf32_ftz:
+      if (subnormal) return bits & 0x80000000;
+      [[fallthrough]];
+    case ElementType::tf32:
+      return special ? bits : (bits + 0xFFF + (bits >> 13 & 1)) & ~0x1FFFu;
+    default:
+      return bits;
+  }
+}
+
+bool converts(ElementType type) {
+  return type == ElementType::f32_ftz || type == ElementType::tf32 || type == ElementType::tf32_ftz;
+}
+
+void fill(std::byte* at, size_t bytes, uint64_t element, unsigned element_size) {
+  if (element == 0) {
+    std::memset(at, 0, bytes);
+    return;
+  }
+  for (size_t i = 0; i < bytes; i += element_size) std::memcpy(at + i, &element, element_size);
+}
+
+}  // namespace
+
+TensorMap tensor_map_at(Warp& w, const Inst& in, int lane, Space space, uint64_t address) {
+  const std::byte* bytes = map_bytes(w, in, lane, space, address);
+  if (address % 64 != 0)
+    w.fault(in, lane, "misaligned-address",
+            "the tensor map address " + hex(address) + " is not a multiple of 64",
+            "a CUtensorMap is aligned to 64 bytes (PTX 9.7.9.27.1.2)", "align the variable that holds it");
+  TensorMap map;
+  if (!decode_tensor_map(bytes, &map))
+    invalid(w, in, lane, "the 128 bytes at " + hex(address) + " are no tensor map",
+            "they were not made by cuTensorMapEncodeTiled, or were changed since",
+            "encode the map on the host, check the return code, and pass it unchanged");
+  return map;
+}
+
+Reduction tensor_reduction(std::string_view op, ElementType type) {
+  const bool bits = op == "and" || op == "or" || op == "xor";
+  switch (type) {
+    case ElementType::u32:
+      return reduction(op, bits ? Type::b32 : Type::u32);
+    case ElementType::s32:
+      return reduction(op, bits ? Type::b32 : Type::s32);
+    case ElementType::u64:
+      return reduction(op, bits ? Type::b64 : Type::u64);
+    case ElementType::s64:
+      return reduction(op, bits ? Type::b64 : Type::s64);
+    case ElementType::f16:
+      return bits ? nullptr : reduction(op, Type::f16);
+    case ElementType::bf16:
+      return bits ? nullptr : reduction(op, Type::bf16);
+    case ElementType::f32:
+    case ElementType::f32_ftz:
+      return op == "add" ? reduction(op, Type::f32) : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const int32_t* start, bool writes) {
+  if (map.rank != rank)
+    invalid(w, in, lane,
+            "a " + std::to_string(rank) + "-dimensional copy uses a tensor map of rank " +
+                std::to_string(map.rank),
+            "the instruction's .dim must be the rank given to cuTensorMapEncodeTiled",
+            "use cp.async.bulk.tensor." + std::to_string(map.rank) + "d with as many coordinates");
+  const int64_t element = element_bytes(map.type);
+  int64_t at[5];
+  for (unsigned i = 0; i < 5; ++i) at[i] = i < rank ? start[i] : 0;
+  const int64_t first = std::max<int64_t>(0, -at[0]);
+  const int64_t last = std::min<int64_t>(map.box[0], static_cast<int64_t>(map.size[0]) - at[0]);
+
+  rows_.clear();
+  uint32_t k[5] = {};
+  for (uint32_t n = map.rows(); n > 0; --n) {
+    bool inside = first < last;
+    uint64_t address = map.address + static_cast<uint64_t>((at[0] + first) * element);
+    for (unsigned i = 1; i < rank; ++i) {
+      const int64_t c = at[i] + static_cast<int64_t>(k[i]) * map.step[i];
+      inside = inside && c >= 0 && c < static_cast<int64_t>(map.size[i]);
+      address += static_cast<uint64_t>(c) * map.stride[i];
+    }
+    Row row;
+    if (inside) {
+      row.address = address;
+      row.skip = static_cast<uint32_t>(first * element);
+      row.count = static_cast<uint32_t>((last - first) * element);
+      row.bytes = global_bytes(w, in, lane, address, row.count, writes);
+    }
+    rows_.push_back(row);
+    for (unsigned i = 1; i < 5; ++i) {
+      if (++k[i] < map.box_count(i)) break;
+      k[i] = 0;
+    }
+  }
+}
+
+uint32_t TensorBox::covered_bytes() const {
+  const uint32_t bytes = map.rows() * map.row_pitch(), span = swizzle_span(map.swizzle);
+  return span ? (bytes + span - 1) / span * span : bytes;
+}
+
+void TensorBox::gather(std::vector<std::byte>& tile) const {
+  const uint32_t row_bytes = map.row_bytes();
+  tile.resize(map.tile_bytes());
+  std::byte* out = tile.data();
+  const uint64_t outside = fill_bits(map);
+  const unsigned element = element_bytes(map.type);
+  for (const Row& row : rows_) {
+    if (row.skip) fill(out, row.skip, outside, element);
+    if (row.count) std::memcpy(out + row.skip, row.bytes, row.count);
+    if (converts(map.type)) {
+      for (uint32_t i = row.skip; i < row.skip + row.count; i += 4) {
+        uint32_t bits;
+        std::memcpy(&bits, out + i, 4);
+        bits = converted(map.type, bits);
+        std::memcpy(out + i, &bits, 4);
+      }
+    }
+    const uint32_t end = row.skip + row.count;
+    if (end < row_bytes) fill(out + end, row_bytes - end, outside, element);
+    out += row_bytes;
+  }
+}
+
+void TensorBox::scatter(const std::vector<std::byte>& tile, Reduction reduce) const {
+  const std::byte* from = tile.data();
+  for (const Row& row : rows_) {
+    if (row.count) {
+      if (reduce)
+        reduce(row.bytes, from + row.skip, row.count / element_bytes(map.type));
+      else
+        std::memcpy(row.bytes, from + row.skip, row.count);
+    }
+    from += map.row_bytes();
+  }
+}
+
+template <class F>
+void TensorBox::for_pieces(uint32_t address, F&& f) const {
+  const uint32_t row_bytes = map.row_bytes(), pitch = map.row_pitch();
+  if (map.swizzle == Swizzle::none && pitch == row_bytes) {
+    f(0u, address, map.tile_bytes());
+    return;
+  }
+  // Rows are whole 16-byte chunks, and a swizzle moves chunks whole.
+  uint32_t offset = 0;
+  for (uint32_t r = 0; r < map.rows(); ++r)
+    for (uint32_t x = 0; x < row_bytes; x += 16, offset += 16)
+      f(offset, swizzled(map.swizzle, address + r * pitch + x), 16u);
+}
+
+void TensorBox::to_shared(const std::vector<std::byte>& tile, std::byte* window, uint32_t address) const {
+  for_pieces(address, [&](uint32_t offset, uint32_t at, uint32_t bytes) {
+    std::memcpy(window + at, tile.data() + offset, bytes);
+  });
+}
+
+void TensorBox::from_shared(std::vector<std::byte>& tile, const std::byte* window, uint32_t address) const {
+  tile.resize(map.tile_bytes());
+  for_pieces(address, [&](uint32_t offset, uint32_t at, uint32_t bytes) {
+    std::memcpy(tile.data() + offset, window + at, bytes);
+  });
+}
+
+void TensorBox::global_ranges(std::vector<MemoryRange>& out) const {
+  for (const Row& row : rows_)
+    if (row.count) out.push_back({Space::global, nullptr, row.address, row.count});
+}
+
+void TensorBox::shared_ranges(Cta* owner, uint32_t address, std::vector<MemoryRange>& out) const {
+  // A tile of whole lines is permuted within itself.
+  const uint32_t bytes = map.tile_bytes(), span = swizzle_span(map.swizzle);
+  if (map.row_pitch() == map.row_bytes() && (span == 0 || bytes % span == 0)) {
+    out.push_back({Space::shared, owner, address, bytes});
+    return;
+  }
+  for_pieces(address, [&](uint32_t, uint32_t at, uint32_t count) {
+    out.push_back({Space::shared, owner, at, count});
+  });
+}
+
+}  // namespace emu

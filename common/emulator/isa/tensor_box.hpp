@@ -1,0 +1,56 @@
+// One box of a tensor: which bytes of global memory it is made of, and where they lie in shared memory.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "emulator/async.hpp"
+#include "emulator/machine.hpp"
+#include "emulator/reduction.hpp"
+#include "emulator/tensor_map.hpp"
+
+namespace emu {
+
+// The tensor map at an address in param, const or global space. Faults: "tensor-map-invalid", "misaligned-address".
+TensorMap tensor_map_at(Warp& w, const Inst& in, int lane, Space space, uint64_t address);
+
+// Null when the operation does not exist for the type.
+Reduction tensor_reduction(std::string_view op, ElementType type);
+
+struct TensorBox {
+  TensorMap map;
+
+  // Finds the rows of the box that starts at these coordinates (innermost first). Faults: "tensor-map-invalid" when
+  // the map's rank is not `rank`, "out-of-bounds" when the tensor is not inside an allocation.
+  void place(Warp& w, const Inst& in, int lane, unsigned rank, const int32_t* start, bool writes);
+
+  // Bytes from the tile's start that the swizzled tile may touch.
+  uint32_t covered_bytes() const;
+
+  // The tile, rows dense and not swizzled, out of global memory: fill and conversions applied.
+  void gather(std::vector<std::byte>& tile) const;
+  // The inverse: elements outside the tensor are not written. reduce: combined with what is there.
+  void scatter(const std::vector<std::byte>& tile, Reduction reduce) const;
+  // Between the dense tile and its swizzled place in a shared window.
+  void to_shared(const std::vector<std::byte>& tile, std::byte* window, uint32_t address) const;
+  void from_shared(std::vector<std::byte>& tile, const std::byte* window, uint32_t address) const;
+
+  void global_ranges(std::vector<MemoryRange>& out) const;
+  void shared_ranges(Cta* owner, uint32_t address, std::vector<MemoryRange>& out) const;
+
+ private:
+  struct Row {
+    std::byte* bytes = nullptr;  // of the first element inside the tensor
+    uint64_t address = 0;
+    uint32_t skip = 0;   // bytes of the row before it, which lie outside
+    uint32_t count = 0;  // bytes inside; the rest lies outside
+  };
+  std::vector<Row> rows_;
+
+  // Calls f(offset in the dense tile, swizzled shared address, bytes) piece by piece.
+  template <class F>
+  void for_pieces(uint32_t address, F&& f) const;
+};
+
+}  // namespace emu

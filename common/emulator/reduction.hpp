@@ -1,0 +1,18 @@
+// The operations of cp.reduce.async.bulk and cp.reduce.async.bulk.tensor (PTX ISA 9.7.9.25.4.2, 9.7.9.27.1.3).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "emulator/types.hpp"
+
+namespace emu {
+
+// memory[i] = memory[i] op values[i] for `count` elements. Addresses need no alignment.
+using Reduction = void (*)(std::byte* memory, const std::byte* values, size_t count);
+
+// op: add min max inc dec and or xor. Null when the operation does not exist for the type.
+// f32 add flushes subnormals to zero; f16 and bf16 add keep them (.noftz); sums round to nearest even.
+Reduction reduction(std::string_view op, Type type);
+
+}  // namespace emu
