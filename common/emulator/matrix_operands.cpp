@@ -60,7 +60,12 @@ void unpack_rows(Type type, bool mn_major, bool negate, const std::vector<uint8_
   });
 }
 
-const MmaColumns& unpack_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>& image) {
+void unpack_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>& image, MmaColumns& columns) {
+  columns.clear(n);
+  for_each_decoded(type, mn_major, n, image, [&](int column, int k, MmaElement e) { columns.set(k, column, e); });
+}
+
+const MmaColumns& unpacked_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>& image) {
   static std::unique_ptr<KnownColumns[]> known = std::make_unique<KnownColumns[]>(kKnown);
   static size_t next = 0;
   for (size_t i = 0; i < kKnown; ++i)
@@ -70,9 +75,7 @@ const MmaColumns& unpack_columns(Type type, bool mn_major, int n, const std::vec
   entry.type = type;
   entry.mn_major = mn_major;
   entry.image = image;
-  entry.columns.clear(n);
-  for_each_decoded(type, mn_major, n, image,
-                   [&](int column, int k, MmaElement e) { entry.columns.set(k, column, e); });
+  unpack_columns(type, mn_major, n, image, entry.columns);
   return entry.columns;
 }
 

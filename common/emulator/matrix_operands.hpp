@@ -12,9 +12,10 @@ namespace emu {
 // 16 rows of A. `image` is [row][32 bytes], or [k][16 rows] of 16-bit elements when mn_major.
 void unpack_rows(Type type, bool mn_major, bool negate, const std::vector<uint8_t>& image, MmaRows& rows);
 
-// n columns of B. `image` is [n][32 bytes], or [k][n] of 16-bit elements when mn_major. The four warps of a
-// warpgroup (and other warpgroups) read the same B: the last few images are kept taken apart.
-const MmaColumns& unpack_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>& image);
+// n columns of B. `image` is [n][32 bytes], or [k][n] of 16-bit elements when mn_major.
+void unpack_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>& image, MmaColumns& columns);
+// The same, remembered: the four warps of a warpgroup, and other warpgroups, read the same B.
+const MmaColumns& unpacked_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>& image);
 
 // d[i][j] += sum of a[i][k] * b[j][k] over 32 bytes of K, modulo 2^32 or, with `saturate`, clamped to the range of
 // s32 after the whole sum (.satfinite). Types s8 or u8.

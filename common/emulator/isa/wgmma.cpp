@@ -103,7 +103,7 @@ void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate
     if (accumulate) load_accumulators(w, in, s, d);
   }
   unpack_rows(s.a, s.a_mn_major, s.negate, op.a_image, rows);
-  mma_multiply(format, rows, unpack_columns(s.b, s.b_mn_major, s.n, op.b_image), s.n, d);
+  mma_multiply(format, rows, unpacked_columns(s.b, s.b_mn_major, s.n, op.b_image), s.n, d);
   store_accumulators(w, in, s, d);
 }
 
