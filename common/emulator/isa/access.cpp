@@ -87,8 +87,8 @@ Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t
                 "a thread writes to __constant__ memory ('" + w.machine.memory.find(r.address, bytes)->name + "')", "",
                 "write it from the host with cudaMemcpyToSymbol, or make it a __device__ variable");
   }
-  if (!r.bytes) out_of_bounds(w, in, lane, r, bytes, kind);
   if (bytes > 1 && r.address % bytes) misaligned(w, in, lane, r, bytes, kind);
+  if (!r.bytes) out_of_bounds(w, in, lane, r, bytes, kind);
   return r;
 }
 
