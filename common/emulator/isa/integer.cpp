@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "emulator/isa/carry.hpp"
 #include "emulator/isa/operands.hpp"
 
 namespace emu {
@@ -333,7 +334,7 @@ void dp2a(Decoder& d, const Match& m, Inst& in) {
 }  // namespace
 
 std::vector<Form> integer_forms() {
-  return {
+  std::vector<Form> forms = {
       {"add.u16|s16|u32|u64|s64", two_sources<Add>},
       {"add.s32", two_sources<Add>},
       {"add.sat.s32", two_s32<AddSat>},
@@ -365,6 +366,8 @@ std::vector<Form> integer_forms() {
       {"dp4a.u32|s32.u32|s32", dot<4, 0>},
       {"dp2a.lo|hi.u32|s32.u32|s32", dp2a},
   };
+  for (const Form& f : carry_forms()) forms.push_back(f);
+  return forms;
 }
 
 }  // namespace emu
