@@ -13,13 +13,6 @@ namespace {
 // barrier word of the grid, zero at the start of every launch.
 constexpr uint64_t kWorkspaceBytes = 256;
 
-// A function's address is the same in every kernel of its module. 0 when the module does not define it.
-uint64_t function_address(const Module& module, const std::string& name) {
-  for (size_t i = 0; i < module.functions.size(); ++i)
-    if (module.functions[i].name == name && module.functions[i].has_body) return kFunctionWindow + 16 * i;
-  return 0;
-}
-
 [[noreturn]] void module_fault(const Variable& v, const std::string& title, const std::string& hint) {
   Finding finding;
   finding.id = "module-variable";
