@@ -11,10 +11,11 @@ In the exercise TODO_OPEN("04.2", "One sentence ...") stands there instead; all 
 
   exercise.py --check             every solution is well marked, every exercise equals it outside the regions
   exercise.py --write [NN]        write lessons/NN_name/NN_name.cu (overwrites a student's work)
-  exercise.py --print NN          print the exercise
+  exercise.py --print NN          print the exercise (or write it to -o FILE)
   exercise.py --pristine NN       exit status 0 when no blank of the exercise has been filled, 1 otherwise
   exercise.py --sentences NN      print "NN.k sentence" for each blank, in order
-  exercise.py --one-at-a-time NN  print a program with every blank beside its answer, for the checks (todo.cuh)
+  exercise.py --one-at-a-time NN  print a program with every blank beside its answer, for the checks
+                                  (todo.cuh; or write it to -o FILE)
 """
 
 import argparse
@@ -156,7 +157,16 @@ def main():
     action.add_argument("--write", nargs="?", const="", metavar="NN")
     for name in ("--print", "--pristine", "--sentences", "--one-at-a-time"):
         action.add_argument(name, metavar="NN")
+    parser.add_argument("-o", "--output", type=pathlib.Path, help="where --print and --one-at-a-time write")
     options = parser.parse_args()
+
+    def emit(text):
+        if options.output is None:
+            sys.stdout.write(text)
+            return
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(text)
+
     try:
         if options.check:
             return check()
@@ -166,7 +176,7 @@ def main():
                 exercise_path(solution).write_text(exercise_text(solution))
                 print(f"wrote {exercise_path(solution).relative_to(ROOT)}")
         elif options.print:
-            sys.stdout.write(exercise_text(solutions(options.print)[0]))
+            emit(exercise_text(solutions(options.print)[0]))
         elif options.pristine:
             solution = solutions(options.pristine)[0]
             return 0 if exercise_path(solution).read_text() == exercise_text(solution) else 1
@@ -174,7 +184,7 @@ def main():
             for region in sorted(regions(split(solutions(options.sentences)[0])), key=lambda r: r[1]):
                 print(region[1], region[2])
         else:
-            sys.stdout.write(one_at_a_time(solutions(options.one_at_a_time)[0]))
+            emit(one_at_a_time(solutions(options.one_at_a_time)[0]))
     except (Malformed, OSError) as error:
         sys.exit(f"exercise.py: {error}")
     return 0
