@@ -11,7 +11,7 @@ namespace {
 
 // What cooperative groups' grid synchronisation finds at %envreg1/%envreg2: the size of the workspace, then the
 // barrier word of the grid, zero at the start of every launch.
-constexpr uint64_t kWorkspaceBytes = 256;
+constexpr uint32_t kWorkspaceBytes = 256;
 
 [[noreturn]] void module_fault(const Variable& v, const std::string& title, const std::string& hint) {
   Finding finding;
@@ -148,10 +148,8 @@ void Device::launch(const Program& kernel, LaunchConfig config, const void* cons
   config.grid_id = next_grid_++;
   if (config.cooperative) {
     config.cooperative_workspace = workspace_;
-    std::byte* bytes = machine.memory.at(workspace_, kWorkspaceBytes);
-    std::memset(bytes, 0, kWorkspaceBytes);
-    uint32_t size = kWorkspaceBytes;
-    std::memcpy(bytes, &size, sizeof size);
+    const uint32_t fresh[2] = {kWorkspaceBytes, 0};
+    std::memcpy(machine.memory.at(workspace_, kWorkspaceBytes), fresh, sizeof fresh);
   }
   machine.launch(kernel, config);
 }
