@@ -31,6 +31,11 @@ void arm_todos() {
   cuda_check(cudaHostGetDevicePointer(&device_view, memory, 0), "map the message buffer of open TODOs");
   cuda_check(cudaMemcpyToSymbol(message_symbol, &device_view, sizeof device_view, 0, cudaMemcpyHostToDevice),
              "give kernels the message buffer of open TODOs");
+  const char* only = std::getenv("TODO_ONLY");
+  if (only_symbol == nullptr || only == nullptr) return;
+  const int number = std::atoi(only);
+  cuda_check(cudaMemcpyToSymbol(only_symbol, &number, sizeof number, 0, cudaMemcpyHostToDevice),
+             "open one TODO");
 }
 
 std::string open_todo() {
