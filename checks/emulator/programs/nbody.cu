@@ -53,8 +53,7 @@ int main() {
   const double softening = 0.01;
   std::vector<Body> bodies(n);
   for (int i = 0; i < n; ++i)
-    bodies[i] =
-        make_Body(std::cos(i * 1.1) * (1 + i % 7), std::sin(i * 0.7) * 3, (i * 29 % 31) * 0.1, 1.0 + i % 3);
+    bodies[i] = {std::cos(i * 1.1) * (1 + i % 7), std::sin(i * 0.7) * 3, (i * 29 % 31) * 0.1, 1.0 + i % 3};
   double3* device = to_device(std::vector<double3>(n));
   accelerate<<<(n + kBlock - 1) / kBlock, kBlock>>>(to_device(bodies), device, n, softening);
   OK(cudaGetLastError());
