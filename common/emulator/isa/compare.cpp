@@ -248,10 +248,41 @@ uint32_t true_pattern(Type t) {
       return 0xFFFFFFFFu;
   }
 }
+bool is_half(Type t) {
+  return t == Type::f16 || t == Type::bf16;
+}
+bool is_packed(Type t) {
+  return t == Type::f16x2 || t == Type::bf16x2;
+}
+bool is_float(Type t) {
+  return is_half(t) || is_packed(t) || t == Type::f32 || t == Type::f64;
+}
+
+// Which results each source type has (9.7.6.1, 9.7.7.1).
+bool set_types_exist(Type to, Type from) {
+  if (to == Type::u32 || to == Type::s32) return true;
+  if (to == Type::u16 || to == Type::s16) return is_half(from);
+  if (is_packed(to)) return to == from;
+  if (is_packed(from)) return false;
+  return to == Type::f32 ? !is_half(from) : from != (to == Type::f16 ? Type::bf16 : Type::f16);
+}
+// Which operators and modifiers it has.
+bool set_operator_exists(const Match& m, Type from) {
+  const std::string& op = m.slots[0];
+  if (m.has("ftz") && from != Type::f32 && from != Type::f16 && from != Type::f16x2) return false;
+  if (op == "eq" || op == "ne") return true;
+  if (is_float(from)) return op != "lo" && op != "ls" && op != "hi" && op != "hs";
+  if (from == Type::b16 || from == Type::b32 || from == Type::b64 || op.size() == 3) return false;
+  return !is_signed(from) || (op != "lo" && op != "ls" && op != "hi" && op != "hs");
+}
+
 void set(Decoder& d, const Match& m, Inst& in) {
   BoolOp op = bool_op(m);
   expect_operands(d, op == BoolOp::none ? 3 : 4);
   Type to = m.type(0), from = m.type(1);
+  if (!set_types_exist(to, from) || !set_operator_exists(m, from))
+    d.refuse("`" + d.text().full_name() +
+             "` does not exist: the operator, .ftz and the result do not fit the source type");
   in.cls = Class::control;
   in.flags = static_cast<uint32_t>(op);
   in.d = d.destination(d.operand(0), to);
@@ -309,6 +340,7 @@ Exec slct_exec(bool by_float, bool ftz) {
 }
 void slct(Decoder& d, const Match& m, Inst& in) {
   Type t = m.type(0), by = m.type(1);
+  if (m.has("ftz") && by == Type::s32) d.refuse("slct with an integer condition has no .ftz");
   operands(d, in, Class::control, t, {t, t, by});
   bool f = by == Type::f32, ftz = m.has("ftz");
   in.exec = size_of(t) == 8   ? slct_exec<uint64_t>(f, ftz)
@@ -319,7 +351,11 @@ void slct(Decoder& d, const Match& m, Inst& in) {
 
 }  // namespace
 
+#define SET "set.eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz]."
+
 // Floating-point comparisons take the unordered operators too; for bit types only eq and ne have a meaning.
+// set and slct are one row each, because modifiers may come in any order: u32.f32 and f32.u32 in two rows would both
+// fit both. Their decoders refuse the combinations that do not exist.
 std::vector<Form> compare_forms() {
   return {
       {"setp.eq|ne.[and|or|xor].b16|b32|b64", setp},
@@ -327,19 +363,11 @@ std::vector<Form> compare_forms() {
       {"setp.eq|ne|lt|le|gt|ge|lo|ls|hi|hs.[and|or|xor].u16|u32|u64", setp},
       {"setp.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].f32|f16|f16x2", setp},
       {"setp.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].f64|bf16|bf16x2", setp},
-      {"set.eq|ne.[and|or|xor].u32|s32|f32.b16|b32|b64", set},
-      {"set.eq|ne|lt|le|gt|ge.[and|or|xor].u32|s32|f32.s16|s32|s64", set},
-      {"set.eq|ne|lt|le|gt|ge|lo|ls|hi|hs.[and|or|xor].u32|s32|f32.u16|u32|u64", set},
-      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].u32|s32|f32.f32", set},
-      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].u32|s32|f32.f64", set},
-      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].f16|u16|s16|u32|s32.f16",
+      {SET "u16|s16|u32|s32|f16|bf16|f16x2|bf16x2|f32."
+           "b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f16x2|bf16x2|f32|f64",
        set},
-      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].bf16|u16|s16|u32|s32.bf16", set},
-      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].[ftz].f16x2|u32|s32.f16x2", set},
-      {"set.eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan.[and|or|xor].bf16x2|u32|s32.bf16x2", set},
       {"selp.b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", selp},
-      {"slct.b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64.s32", slct},
-      {"slct.[ftz].b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64.f32", slct},
+      {"slct.[ftz].b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64.s32|f32", slct},
   };
 }
 

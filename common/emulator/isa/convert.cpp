@@ -344,6 +344,13 @@ void float_to_float(Decoder& d, const Match& m, Inst& in) {
   }
 }
 
+// Between the two 16-bit formats, which neither contains the other.
+void float_to_float_16(Decoder& d, const Match& m, Inst& in) {
+  if (m.type(0) == m.type(1))
+    d.refuse("a conversion to the same format has an integer rounding (.rni ...) or none");
+  float_to_float(d, m, in);
+}
+
 }  // namespace
 
 std::vector<Form> convert_forms() {
@@ -355,19 +362,22 @@ std::vector<Form> convert_forms() {
       {"cvt.rn|rz|rm|rp.[sat].f16|f64.u8|u16|u32|u64|s8|s16|s32|s64", int_to_float},
       {"cvt.rn|rz|rm|rp.bf16.u8|u16|u32|u64|s8|s16|s32|s64", int_to_float},
       // to a wider format: exact
-      {"cvt.[ftz].[sat].f32.f16|bf16", float_to_float},
+      {"cvt.[ftz].[sat].f32.f16", float_to_float},
+      {"cvt.[ftz].f32.bf16", float_to_float},
       {"cvt.[ftz].[sat].f64.f32", float_to_float},
-      {"cvt.[sat].f64.f16|bf16", float_to_float},
+      {"cvt.[sat].f64.f16", float_to_float},
+      {"cvt.f64.bf16", float_to_float},
       // to a narrower one: rounded
       {"cvt.rn|rz|rm|rp.[ftz].[sat].f32.f64", float_to_float},
       {"cvt.rn|rz|rm|rp.[ftz].[sat].f16.f32", float_to_float},
       {"cvt.rn|rz.relu.[satfinite].f16.f32", float_to_float},
       {"cvt.rn|rz.satfinite.f16.f32", float_to_float},
-      {"cvt.rn|rz|rm|rp.[sat].f16.f64|bf16", float_to_float},
-      {"cvt.rn|rz|rm|rp.bf16.f32", float_to_float},
+      {"cvt.rn|rz|rm|rp.[sat].f16.f64", float_to_float},
+      {"cvt.rn|rz|rm|rp.[ftz].bf16.f32", float_to_float},
       {"cvt.rn|rz.relu.[satfinite].bf16.f32", float_to_float},
       {"cvt.rn|rz.satfinite.bf16.f32", float_to_float},
-      {"cvt.rn|rz|rm|rp.bf16.f16|f64", float_to_float},
+      {"cvt.rn|rz|rm|rp.bf16.f64", float_to_float},
+      {"cvt.rn|rz|rm|rp.f16|bf16.f16|bf16", float_to_float_16},
       // to an integral value of the same format, or with .sat or .ftz alone
       {"cvt.[rni|rzi|rmi|rpi].[ftz].[sat].f32.f32", float_to_float},
       {"cvt.[rni|rzi|rmi|rpi].[sat].f64.f64", float_to_float},

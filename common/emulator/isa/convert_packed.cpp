@@ -128,7 +128,7 @@ void unpack8(Decoder& d, const Match& m, Inst& in) {
   in.exec = from == Type::e4m3x2 ? unpack8<E4m3> : unpack8<E5m2>;
 }
 
-// cvt.{rna,rn,rz}{.satfinite}{.relu}.tf32.f32: f32's exponent and ten fraction bits, in the upper 19 bits.
+// cvt.rna{.satfinite}.tf32.f32, cvt.{rn,rz}{.relu}.tf32.f32: f32's exponent and ten fraction bits, in the upper 19 bits.
 Flow to_tf32(Warp& w, const Inst& in, uint32_t mask) {
   auto d = w.lanes<uint32_t>(in.d);
   auto a = w.lanes<float>(in.a);
@@ -185,7 +185,7 @@ std::vector<Form> packed_convert_forms() {
       {"cvt.rn.satfinite.[relu].e4m3x2|e5m2x2.f32|f16x2", pack8},
       {"cvt.rn.[relu].f16x2.e4m3x2|e5m2x2", unpack8},
       {"cvt.rna.[satfinite].tf32.f32", tf32},
-      {"cvt.rn|rz.[satfinite].[relu].tf32.f32", tf32},
+      {"cvt.rn|rz.[relu].tf32.f32", tf32},
       {"cvt.pack.sat.u16|s16.s32", cvt_pack},
       {"cvt.pack.sat.u8|s8|u4|s4|u2|s2.s32.b32", cvt_pack},
   };
