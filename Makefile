@@ -15,7 +15,7 @@ override TOOLS = . '$(BUILD_DIR)/tools.env' &&
 override PY = $(TOOLS) "$$PYTHON" -B $(SCRIPTS)
 override COMPILE = @sh $(SCRIPTS)/run_build.sh '$(BUILD_DIR)' '$(JOBS)'
 
-.PHONY: help setup build build-gpu run test check status next doctor bench-emulator record format format-check clean distclean
+.PHONY: help setup build run test check status next doctor bench-emulator record format format-check clean distclean
 help:
 	@sh $(SCRIPTS)/run_help.sh
 
@@ -25,10 +25,12 @@ setup:
 build: setup
 	$(COMPILE)
 
-run: build
+run: setup
+	$(COMPILE) ladder
 	@$(PY)/run_ladder.py
 
-run-%: build
+run-%: setup
+	$(COMPILE) ladder
 	@$(PY)/run_ladder.py --lesson '$*'
 
 test: setup
@@ -36,10 +38,10 @@ test: setup
 	$(COMPILE) all $(if $(filter gpu,$(DEVICE)),programs_gpu)
 	@$(PY)/run_tests.py
 
-check: build
+check: setup
 	@$(PY)/run_check.py
 
-check-%: build
+check-%: setup
 	@$(PY)/run_check.py --lesson '$*'
 
 hint-%: setup
@@ -61,7 +63,8 @@ next: setup
 doctor:
 	@sh $(SCRIPTS)/doctor.sh
 
-bench-emulator: build
+bench-emulator: setup
+	$(COMPILE) ladder
 	@$(PY)/run_bench_emulator.py
 
 record: setup

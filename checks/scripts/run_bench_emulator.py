@@ -56,7 +56,7 @@ def main():
         instructions, flop = ([r["emu"]["stats"].get(key, 0) / r["seconds"] for r in runs]
                               for key in ("thread_instructions", "wgmma.flop"))
         seconds = statistics.median(r["seconds"] for r in runs)
-        rows.append([lesson.name, f"{seconds:.2f} s", *spread(instructions, 1e6), *spread(flop, 1e9)])
+        rows.append([lesson.name, f"{seconds * 1e3:,.0f} ms", *spread(instructions, 1e6), *spread(flop, 1e9)])
     if rows:
         table(["program", "time", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"], rows)
     return 1 if wrong else 0

@@ -83,7 +83,7 @@ def row(lesson, choice, run_):
     if choice.device == "emu":
         copies, instructions = per_tile(result, stats)
         findings = run_["emu"].get("findings")
-        cells += ["-" if findings is None else str(len(findings)), f"{run_['seconds']:.1f} s", copies, instructions]
+        cells += ["-" if findings is None else str(len(findings)), f"{run_['seconds'] * 1e3:,.0f} ms", copies, instructions]
     else:
         ms, rate = result.get("ms_median"), result.get("tflops")
         cells += [f"{ms:.3f} ms" if ms else "-",
