@@ -1,0 +1,172 @@
+// cuTensorMapEncodeTiled: what is accepted, what is refused and with which words.
+#include "emulator/tensor_map.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+using namespace emu;
+
+namespace {
+
+struct Arguments {
+  int type = 9;  // BFLOAT16
+  uint32_t rank = 3;
+  uint64_t address = 0x10000;
+  uint64_t size[5] = {64, 32, 8, 4, 2};
+  uint64_t stride[4] = {128, 4096, 32768, 131072};
+  uint32_t box[5] = {64, 8, 2, 1, 1};
+  uint32_t step[5] = {1, 1, 1, 1, 1};
+  int interleave = 0, swizzle = 3, promotion = 0, fill = 0;
+};
+
+struct Result {
+  int code;
+  std::string why;
+};
+
+alignas(128) std::byte map_bytes[kTensorMapBytes];
+
+Result encode(const std::function<void(Arguments&)>& change = [](Arguments&) {}) {
+  Arguments a;
+  change(a);
+  Result r;
+  r.code = encode_tensor_map(map_bytes, a.type, a.rank, a.address, a.size, a.stride, a.box, a.step,
+                             a.interleave, a.swizzle, a.promotion, a.fill, &r.why);
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("tensor map: every argument comes back") {
+  REQUIRE(encode([](Arguments& a) { a.step[1] = 3; }).code == 0);
+  TensorMap map;
+  REQUIRE(decode_tensor_map(map_bytes, &map));
+  CHECK(map.type == ElementType::bf16);
+  CHECK(map.rank == 3);
+  CHECK(map.address == 0x10000);
+  CHECK(map.size[0] == 64);
+  CHECK(map.size[2] == 8);
+  CHECK(map.size[3] == 1);
+  CHECK(map.stride[0] == 2);
+  CHECK(map.stride[1] == 128);
+  CHECK(map.stride[2] == 4096);
+  CHECK(map.swizzle == Swizzle::span128);
+  CHECK(map.box_count(1) == 3);  // ceil(8 / 3)
+  CHECK(map.row_bytes() == 128);
+  CHECK(map.tile_bytes() == 128 * 3 * 2);
+}
+
+TEST_CASE("tensor map: a changed byte makes it invalid") {
+  REQUIRE(encode().code == 0);
+  TensorMap map;
+  for (size_t i = 0; i < kTensorMapBytes; ++i) {
+    map_bytes[i] ^= std::byte{1};
+    CHECK_FALSE(decode_tensor_map(map_bytes, &map));
+    map_bytes[i] ^= std::byte{1};
+  }
+  CHECK(decode_tensor_map(map_bytes, &map));
+  std::memset(map_bytes, 0, kTensorMapBytes);
+  CHECK_FALSE(decode_tensor_map(map_bytes, &map));
+}
+
+TEST_CASE("tensor map: each broken rule is refused and named") {
+  struct Row {
+    const char* text;
+    std::function<void(Arguments&)> change;
+  };
+  const std::vector<Row> rows = {
+      {"tensorDataType = 16", [](Arguments& a) { a.type = 16; }},
+      {"tensorDataType = 13", [](Arguments& a) { a.type = 13; }},
+      {"tensorRank = 0", [](Arguments& a) { a.rank = 0; }},
+      {"tensorRank = 6", [](Arguments& a) { a.rank = 6; }},
+      {"tensorRank = 2",
+       [](Arguments& a) {
+         a.rank = 2;
+         a.interleave = 1;
+       }},
+      {"globalAddress = 0x10008", [](Arguments& a) { a.address += 8; }},
+      {"globalAddress = 0x10010",
+       [](Arguments& a) {
+         a.address += 16;
+         a.interleave = 2;
+         a.swizzle = 1;
+       }},
+      {"globalDim[1] = 0", [](Arguments& a) { a.size[1] = 0; }},
+      {"globalDim[2] = 4294967297", [](Arguments& a) { a.size[2] = (1ull << 32) + 1; }},
+      {"globalStrides[0] = 120 bytes", [](Arguments& a) { a.stride[0] = 120; }},
+      {"globalStrides[1] = 1099511627776 bytes", [](Arguments& a) { a.stride[1] = 1ull << 40; }},
+      {"boxDim[1] = 0", [](Arguments& a) { a.box[1] = 0; }},
+      {"boxDim[2] = 257", [](Arguments& a) { a.box[2] = 257; }},
+      {"make boxDim[0] a multiple of 8", [](Arguments& a) { a.box[0] = 12; }},
+      {"make boxDim[0] at most 64", [](Arguments& a) { a.box[0] = 72; }},
+      {"make boxDim[0] at most 16", [](Arguments& a) { a.swizzle = 1; }},
+      {"elementStrides[1] = 9", [](Arguments& a) { a.step[1] = 9; }},
+      {"elementStrides[2] = 0", [](Arguments& a) { a.step[2] = 0; }},
+      {"interleave = 3", [](Arguments& a) { a.interleave = 3; }},
+      {"swizzle = 7", [](Arguments& a) { a.swizzle = 7; }},
+      {"swizzle = 4", [](Arguments& a) { a.swizzle = 4; }},
+      {"must be SWIZZLE_32B", [](Arguments& a) { a.interleave = 2; }},
+      {"l2Promotion = 4", [](Arguments& a) { a.promotion = 4; }},
+      {"oobFill = 2", [](Arguments& a) { a.fill = 2; }},
+      {"NaN fill needs a floating-point type, not INT32",
+       [](Arguments& a) {
+         a.fill = 1;
+         a.type = 3;
+         a.box[0] = 32;
+       }},
+  };
+  for (const Row& row : rows) {
+    const Result r = encode(row.change);
+    CAPTURE(row.text);
+    CAPTURE(r.why);
+    CHECK(r.code == kTensorMapInvalidValue);
+    CHECK(r.why.find(row.text) != std::string::npos);
+  }
+  CHECK(encode([](Arguments& a) { a.interleave = 1; }).code == kTensorMapNotSupported);
+}
+
+TEST_CASE("tensor map: limits that are still legal") {
+  CHECK(encode([](Arguments& a) { a.size[0] = 1ull << 32; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.stride[1] = (1ull << 40) - 16; }).code == 0);
+  CHECK(encode([](Arguments& a) {
+          a.box[1] = 256;
+          a.box[2] = 256;
+        }).code == 0);
+  CHECK(encode([](Arguments& a) { a.step[1] = 8; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.address = 0; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.fill = 1; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.rank = 1; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.rank = 5; }).code == 0);
+}
+
+TEST_CASE("tensor map: null pointers and a misaligned map are refused") {
+  Arguments a;
+  std::string why;
+  auto call = [&](void* map, const uint64_t* size, const uint64_t* stride, const uint32_t* box,
+                  const uint32_t* step, uint32_t rank) {
+    return encode_tensor_map(map, a.type, rank, a.address, size, stride, box, step, 0, 3, 0, 0, &why);
+  };
+  CHECK(call(nullptr, a.size, a.stride, a.box, a.step, 3) == 1);
+  CHECK(call(map_bytes + 16, a.size, a.stride, a.box, a.step, 3) == 1);
+  CHECK(call(map_bytes, nullptr, a.stride, a.box, a.step, 3) == 1);
+  CHECK(call(map_bytes, a.size, nullptr, a.box, a.step, 3) == 1);
+  CHECK(call(map_bytes, a.size, a.stride, nullptr, a.step, 3) == 1);
+  CHECK(call(map_bytes, a.size, a.stride, a.box, nullptr, 3) == 1);
+  CHECK(call(map_bytes, a.size, nullptr, a.box, a.step, 1) == 0);
+}
+
+TEST_CASE("tensor map: the address can be replaced") {
+  REQUIRE(encode().code == 0);
+  std::string why;
+  CHECK(replace_tensor_map_address(map_bytes, 0x20008, &why) == 1);
+  REQUIRE(replace_tensor_map_address(map_bytes, 0x20010, &why) == 0);
+  TensorMap map;
+  REQUIRE(decode_tensor_map(map_bytes, &map));
+  CHECK(map.address == 0x20010);
+  CHECK(map.size[1] == 32);
+  map_bytes[0] ^= std::byte{1};
+  CHECK(replace_tensor_map_address(map_bytes, 0x20010, &why) == 1);
+}
