@@ -66,8 +66,8 @@ enum Regime {
   kExtreme,    // all exponents of the format
   kCancel,     // the second half of K is minus the first, but for one element
   kSubnormal,  // exponent field 0 and 1
-  kZeros,      // zeros opposite the largest numbers, tiny elsewhere
-  kSpecial,    // infinities and NaN among ordinary numbers
+  kZeros,    // zeros opposite the largest numbers, small ones elsewhere; C is zero, and every eighth row of A
+  kSpecial,  // infinities and NaN among ordinary numbers
   kRegimes
 };
 const char* kNames[kRegimes] = {"near", "wide", "extreme", "cancel", "subnormal", "zeros", "special"};
@@ -90,7 +90,7 @@ uint32_t element(const Format& f, Regime regime, Sequence& s, int k, bool of_a) 
     case kZeros:
       if (k % 4 == 0) return of_a ? 0 : f.pack(sign, highest, fraction);
       if (k % 4 == 1) return of_a ? f.pack(sign, highest, fraction) : 0;
-      return f.pack(sign, lowest + spread % 4, fraction);
+      return f.pack(sign, (lowest < -30 ? -30 : lowest) + spread % 4, fraction);
     default:
       if (spread % 97 == 0 && f.exponent_bits != 4)
         return sign << (f.bits() - 1) | ((1u << f.exponent_bits) - 1) << f.fraction_bits;  // infinity
@@ -111,6 +111,7 @@ std::vector<uint32_t> operand(const Format& f, Regime regime, Sequence& s, int r
         e = drawn[static_cast<size_t>(k - depth / 2)];
         if (of_a) e ^= 1u << (bits - 1);
       }
+      if (regime == kZeros && of_a && row % 8 == 7) e &= 1u << (bits - 1);
       drawn.push_back(e);
       words[static_cast<size_t>(row * 8 + k * bits / 32)] |= e << k * bits % 32;
     }
@@ -120,10 +121,14 @@ std::vector<uint32_t> operand(const Format& f, Regime regime, Sequence& s, int r
 
 std::vector<uint32_t> accumulators(bool f16, Regime regime, Sequence& s) {
   const Format& f = f16 ? kF16 : kF32;
+  const auto draw = [&] {
+    const uint32_t e = element(f, regime == kExtreme ? kWide : regime, s, 2, true);
+    return regime == kZeros ? e & 1u << (f.bits() - 1) : e;
+  };
   std::vector<uint32_t> words(128 * (f16 ? 2 : 4));
   for (uint32_t& word : words) {
-    word = element(f, regime == kZeros || regime == kExtreme ? kWide : regime, s, 2, true);
-    if (f16) word |= element(f, regime == kZeros || regime == kExtreme ? kWide : regime, s, 2, true) << 16;
+    word = draw();
+    if (f16) word |= draw() << 16;
   }
   return words;
 }

@@ -37,7 +37,8 @@ MmaElement from_f32(uint32_t bits) {
 MmaElement from_f16(uint16_t bits) {
   const int field = bits >> 10 & 0x1F;
   const bool zero = (bits & 0x7FFF) == 0;
-  return {f16_to_f32(bits), static_cast<int16_t>(zero ? kZeroExponent : std::max(field, 1) - 15), field != 31};
+  return {f16_to_f32(bits), static_cast<int16_t>(zero ? kZeroExponent : std::max(field, 1) - 15),
+          field != 31};
 }
 
 // e4m3 has no infinity, and one NaN pattern: all ones.
@@ -84,17 +85,23 @@ uint16_t f16_from_double(double value) {
   if (magnitude >= 65520) return sign | 0x7C00;  // halfway between the largest f16 and 2^16
   if (magnitude == 0) return sign;
   const int exponent = std::max(std::ilogb(magnitude), -14);
-  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));  // may carry to 2048
+  const auto steps =
+      static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));  // may carry to 2048
   return static_cast<uint16_t>(sign | (steps + ((exponent + 14) << 10)));
 }
 
 MmaElement mma_element(Type type, uint32_t bits) {
   switch (type) {
-    case Type::f16: return from_f16(static_cast<uint16_t>(bits));
-    case Type::bf16: return from_f32(bits << 16);
-    case Type::tf32: return from_f32(bits & ~0x1FFFu);
-    case Type::e5m2: return from_f16(static_cast<uint16_t>(bits << 8));  // the upper byte of an f16
-    default: return from_e4m3(bits & 0xFF);
+    case Type::f16:
+      return from_f16(static_cast<uint16_t>(bits));
+    case Type::bf16:
+      return from_f32(bits << 16);
+    case Type::tf32:
+      return from_f32(bits & ~0x1FFFu);
+    case Type::e5m2:
+      return from_f16(static_cast<uint16_t>(bits << 8));  // the upper byte of an f16
+    default:
+      return from_e4m3(bits & 0xFF);
   }
 }
 
@@ -246,8 +253,8 @@ uint32_t fused_rows_portable(const MmaFormat& format, const MmaRows& a, const fl
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) uint32_t fused_rows_avx2(const MmaFormat& format, const MmaRows& a,
                                                          const float (*b)[kMmaBlock],
-                                                         const int16_t (*be)[kMmaBlock], float (*d)[kMmaBlock],
-                                                         uint32_t rows) {
+                                                         const int16_t (*be)[kMmaBlock],
+                                                         float (*d)[kMmaBlock], uint32_t rows) {
   return fused_rows<8>(format, a, b, be, d, rows);
 }
 
@@ -270,7 +277,8 @@ FusedRows choose_fused_rows() {
 
 }  // namespace
 
-void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int columns, MmaAccumulator& d) {
+void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int columns,
+                  MmaAccumulator& d) {
   static const FusedRows fast = choose_fused_rows();
   uint32_t plain_rows = 0;
   for (int row = 0; row < kMmaRows; ++row) plain_rows |= static_cast<uint32_t>(a.plain[row]) << row;

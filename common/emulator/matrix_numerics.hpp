@@ -16,10 +16,10 @@
 
 namespace emu {
 
-constexpr int kMmaRows = 16;       // rows that one warp computes
-constexpr int kMmaColumns = 256;   // largest N
-constexpr int kMmaDepth = 32;      // largest K of a floating point instruction
-constexpr int kMmaBlock = 16;      // columns computed together
+constexpr int kMmaRows = 16;      // rows that one warp computes
+constexpr int kMmaColumns = 256;  // largest N
+constexpr int kMmaDepth = 32;     // largest K of a floating point instruction
+constexpr int kMmaBlock = 16;     // columns computed together
 constexpr int kMmaBlocks = kMmaColumns / kMmaBlock;
 
 // One operand element, taken apart.
@@ -72,9 +72,9 @@ struct MmaAccumulator {
 
 struct MmaFormat {
   Type a = Type::bf16, b = Type::bf16, d = Type::f32;  // d: f32 or f16
-  int depth = 16;                                       // K
-  int fraction_bits = 25;                               // kept of every term
-  int result_bits = 23;                                 // fraction bits of an f32 result
+  int depth = 16;                                      // K
+  int fraction_bits = 25;                              // kept of every term
+  int result_bits = 23;                                // fraction bits of an f32 result
   bool negate_a = false, negate_b = false;
 };
 
@@ -82,7 +82,8 @@ struct MmaFormat {
 MmaFormat mma_format(Type a, Type b, Type d);
 
 // d = a * b + d for the first `columns` columns.
-void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int columns, MmaAccumulator& d);
+void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int columns,
+                  MmaAccumulator& d);
 
 // One element, step by step as stated above; mma_multiply gives the same. a, b: `depth` elements.
 float mma_fused_sum(const MmaFormat& format, const MmaElement* a, const MmaElement* b, float d);

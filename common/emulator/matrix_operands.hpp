@@ -19,8 +19,8 @@ const MmaColumns& unpacked_columns(Type type, bool mn_major, int n, const std::v
 
 // d[i][j] += sum of a[i][k] * b[j][k] over 32 bytes of K, modulo 2^32 or, with `saturate`, clamped to the range of
 // s32 after the whole sum (.satfinite). Types s8 or u8.
-void multiply_bytes(Type a_type, Type b_type, bool saturate, const uint8_t (*a)[32], const uint8_t (*b)[32], int n,
-                    int32_t (*d)[kMmaColumns]);
+void multiply_bytes(Type a_type, Type b_type, bool saturate, const uint8_t (*a)[32], const uint8_t (*b)[32],
+                    int n, int32_t (*d)[kMmaColumns]);
 // d[i][j] += number of ones of a[i] & b[j], 256 bits each.
 void multiply_bits(const uint8_t (*a)[32], const uint8_t (*b)[32], int n, int32_t (*d)[kMmaColumns]);
 

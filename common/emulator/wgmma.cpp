@@ -28,16 +28,17 @@ std::string MatrixDescriptor::text() const {
          ", stride offset " + std::to_string(stride) + ", swizzle " + name_of(swizzle);
 }
 
-void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta& cta,
+void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta* cta,
                     std::vector<MemoryRange>& out) {
   std::vector<uint32_t> chunks;
-  for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t) { chunks.push_back(address); });
+  for_each_chunk(d, mn_major, first_row, rows,
+                 [&](uint32_t address, uint32_t) { chunks.push_back(address); });
   std::sort(chunks.begin(), chunks.end());
   chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
   for (size_t i = 0; i < chunks.size();) {
     size_t end = i + 1;
     while (end < chunks.size() && chunks[end] == chunks[end - 1] + kChunkBytes) ++end;
-    out.push_back({Space::shared, &cta, chunks[i], (end - i) * kChunkBytes});
+    out.push_back({Space::shared, cta, chunks[i], (end - i) * kChunkBytes});
     i = end;
   }
 }
@@ -45,14 +46,16 @@ void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int
 void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
                   const char* name, std::vector<uint8_t>& image) {
   if (d.unused_bits)
-    w.fault(in, 0, "descriptor-unused-bits", std::string("the matrix descriptor of ") + name + " has unused bits set",
-            d.text(), "shift every field to its place and mask it to its 14 bits (PTX ISA 9.7.15.5.1.2.2)");
+    w.fault(in, 0, "descriptor-unused-bits",
+            std::string("the matrix descriptor of ") + name + " has unused bits set", d.text(),
+            "shift every field to its place and mask it to its 14 bits (PTX ISA 9.7.15.5.1.2.2)");
   if (d.base_offset)
     w.fault(in, 0, "descriptor-base-offset",
-            std::string("the matrix descriptor of ") + name + " has base offset " + std::to_string(d.base_offset) +
-                ", which the emulator does not model",
-            d.text(), "start the tile where its swizzle pattern starts (a multiple of " +
-                          std::to_string(swizzle_period(d.swizzle)) + " bytes) and leave the base offset 0");
+            std::string("the matrix descriptor of ") + name + " has base offset " +
+                std::to_string(d.base_offset) + ", which the emulator does not model",
+            d.text(),
+            "start the tile where its swizzle pattern starts (a multiple of " +
+                std::to_string(swizzle_period(d.swizzle)) + " bytes) and leave the base offset 0");
   image.resize(static_cast<size_t>(rows) * kOperandRowBytes);
   for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
     const std::byte* from = w.cta.shared_at(address, kChunkBytes);
@@ -63,8 +66,10 @@ void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_ma
       f.state = "shared address " + hex(address) + "; this CTA has " + hex(kSharedBase) + " to " +
                 hex(w.cta.shared.size()) + "; the descriptor starts in " + w.program.shared_name(d.start);
       f.why = d.text();
-      f.hint = "check the descriptor's start and offsets: they are in units of 16 bytes, and their meaning depends on "
-               "the swizzle and the major-ness";
+      f.hint =
+          "check the descriptor's start and offsets: they are in units of 16 bytes, and their meaning "
+          "depends on "
+          "the swizzle and the major-ness";
       w.fault(in, 0, f);
     }
     std::memcpy(image.data() + offset, from, kChunkBytes);
@@ -159,7 +164,9 @@ UnitPool& units() {
   return pool;
 }
 
-Warpgroup& warpgroup_of(WgmmaUnit& unit, const Warp& w) { return unit.warpgroups[static_cast<size_t>(w.index / 4)]; }
+Warpgroup& warpgroup_of(WgmmaUnit& unit, const Warp& w) {
+  return unit.warpgroups[static_cast<size_t>(w.index / 4)];
+}
 
 std::string warp_text(const Warp& w, size_t quarter) {
   return "warp " + std::to_string(w.index / 4 * 4 + static_cast<int>(quarter));
@@ -167,29 +174,37 @@ std::string warp_text(const Warp& w, size_t quarter) {
 
 }  // namespace
 
+namespace {
+constexpr const char* kAllTogether =
+    "wgmma and setmaxnreg are .sync.aligned: all 128 threads of a warpgroup execute the same one";
+constexpr const char* kWholeWarpgroups =
+    "let whole warpgroups (4 warps, the first a multiple of 4) take the same branch";
+}  // namespace
+
 void check_warpgroup(Warp& w, const Inst& in, uint32_t mask) {
-  const char* why = "wgmma and setmaxnreg are .sync.aligned: all 128 threads of a warpgroup execute the same one";
-  const char* hint = "let whole warpgroups (4 warps, the first a multiple of 4) take the same branch";
-  if (mask != ~0u) {
-    int lane = __builtin_ctz(mask);
-    w.fault(in, lane, "wgmma-not-converged",
-            "only " + std::to_string(__builtin_popcount(mask)) + " of the 32 lanes of a warp reach a warpgroup instruction",
-            why, hint);
-  }
+  if (mask != ~0u)
+    w.fault(in, __builtin_ctz(mask), "wgmma-not-converged",
+            "only " + std::to_string(__builtin_popcount(mask)) +
+                " of the 32 lanes of a warp reach a warpgroup instruction",
+            kAllTogether, kWholeWarpgroups);
   const size_t first = static_cast<size_t>(w.index) / 4 * 4;
   if (first + 4 > w.cta.warps.size())
     w.fault(in, 0, "wgmma-not-converged",
-            "the warpgroup has only " + std::to_string(w.cta.warps.size() - first) + " warps", why, hint);
-  for (size_t q = 0; q < 4; ++q)
-    if (w.cta.warps[first + q]->finished())
-      w.fault(in, 0, "wgmma-not-converged",
-              "a warp reaches a warpgroup instruction, but " + warp_text(w, q) + " of its warpgroup has exited", why, hint);
+            "the warpgroup has only " + std::to_string(w.cta.warps.size() - first) + " warps", kAllTogether,
+            kWholeWarpgroups);
 }
 
 WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, const WgmmaShape& shape) {
   WgmmaUnit& unit = units().get(w.cta);
   Warpgroup& group = warpgroup_of(unit, w);
   Warpgroup::Quarter& quarter = group.quarters[static_cast<size_t>(w.index % 4)];
+  for (size_t q = 0; q < 4; ++q)
+    if (group.quarters[q].issued <= quarter.issued &&
+        w.cta.warps[static_cast<size_t>(w.index) / 4 * 4 + q]->finished())
+      w.fault(in, 0, "wgmma-not-converged",
+              "a warp reaches a wgmma that " + warp_text(w, q) +
+                  " of its warpgroup, which has exited, did not issue",
+              kAllTogether, kWholeWarpgroups);
   WgmmaRecord& record = group.records[quarter.issued % group.records.size()];
   if (quarter.issued == group.first) {  // the first warp to get here
     ++group.first;
@@ -202,9 +217,10 @@ WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, 
               "another warp of this warpgroup is at " + w.program.line_of(*record.inst).text(),
               "let all four warps of a warpgroup take the same branches");
     if (record.a != a_bits || record.b != b_bits)
-      w.fault(in, 0, "wgmma-descriptor-differs", "the warps of a warpgroup pass different matrix descriptors to one wgmma",
-              "this warp: " + MatrixDescriptor::from(record.a != a_bits ? a_bits : b_bits).text() + "; another one: " +
-                  MatrixDescriptor::from(record.a != a_bits ? record.a : record.b).text(),
+      w.fault(in, 0, "wgmma-descriptor-differs",
+              "the warps of a warpgroup pass different matrix descriptors to one wgmma",
+              "this warp: " + MatrixDescriptor::from(record.a != a_bits ? a_bits : b_bits).text() +
+                  "; another one: " + MatrixDescriptor::from(record.a != a_bits ? record.a : record.b).text(),
               "compute descriptors from the warpgroup's number, not from the warp's or the thread's");
   }
   WgmmaOp& op = w.machine.engine->take<WgmmaOp>();
@@ -261,15 +277,18 @@ std::string describe_wgmma_wait(const Warp& w, const WgmmaWait& wait) {
 
 // ---- the operation
 
-std::vector<Ref> WgmmaOp::registers() const { return inst->extra->refs; }
+std::vector<Ref> WgmmaOp::registers() const {
+  return inst->extra->refs;
+}
 
 void WgmmaOp::sources(std::vector<MemoryRange>& out) const {
-  if (!shape.a_in_registers) operand_ranges(a, shape.a_mn_major, quarter * 16, 16, warp->cta, out);
-  operand_ranges(b, shape.b_mn_major, 0, shape.n, warp->cta, out);
+  if (!shape.a_in_registers) operand_ranges(a, shape.a_mn_major, quarter * 16, 16, &warp->cta, out);
+  operand_ranges(b, shape.b_mn_major, 0, shape.n, &warp->cta, out);
 }
 
 bool WgmmaOp::may_start() const {
-  return ordinal == unit->warpgroups[static_cast<size_t>(warpgroup)].quarters[static_cast<size_t>(quarter)].finished;
+  return ordinal ==
+         unit->warpgroups[static_cast<size_t>(warpgroup)].quarters[static_cast<size_t>(quarter)].finished;
 }
 
 void WgmmaOp::compare(const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
@@ -282,10 +301,14 @@ void WgmmaOp::compare(const MatrixDescriptor& d, bool mn_major, int first_row, i
                   "no wgmma.wait_group covers it", "commit it and wait for its group before the kernel ends");
     Finding f;
     f.id = "overwritten-while-read";
-    f.title = std::string("shared memory that a wgmma reads as operand ") + name + " was overwritten before it had finished";
+    f.title = std::string("shared memory that a wgmma reads as operand ") + name +
+              " was overwritten before it had finished";
     f.state = warp->program.shared_name(address) + " (shared address " + hex(address) + ")";
-    f.why = "a wgmma reads its operands at any time between its issue and the wgmma.wait_group that covers it";
-    f.hint = "wait for the wgmma's group in all readers before the tile is handed back, and let the writer wait for that";
+    f.why =
+        "a wgmma reads its operands at any time between its issue and the wgmma.wait_group that covers it";
+    f.hint =
+        "wait for the wgmma's group in all readers before the tile is handed back, and let the writer wait "
+        "for that";
     warp->fault(*inst, 0, f);
   });
 }

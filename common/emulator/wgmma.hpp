@@ -53,7 +53,8 @@ void for_each_chunk(const MatrixDescriptor& d, bool mn_major, int first_row, int
       for (uint32_t c = 0; c < 2; ++c) {
         const uint32_t r = static_cast<uint32_t>(row);
         const uint32_t linear = d.start + r % 8 * pitch + r / 8 * d.stride + c * step;
-        f(swizzled(d.swizzle, linear), static_cast<uint32_t>(row - first_row) * kOperandRowBytes + c * kChunkBytes);
+        f(swizzled(d.swizzle, linear),
+          static_cast<uint32_t>(row - first_row) * kOperandRowBytes + c * kChunkBytes);
       }
     return;
   }
@@ -71,7 +72,7 @@ void for_each_chunk(const MatrixDescriptor& d, bool mn_major, int first_row, int
 }
 
 // Appends the bytes of such rows as ranges of the CTA's shared window; neighbours are joined.
-void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta& cta,
+void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta* cta,
                     std::vector<MemoryRange>& out);
 
 // One wgmma.mma_async, decoded.
@@ -80,8 +81,8 @@ struct WgmmaShape {
   Type a = Type::bf16, b = Type::bf16, d = Type::f32;
   bool a_in_registers = false;
   bool a_mn_major = false, b_mn_major = false;
-  bool negate = false;     // one of the operands is negated
-  bool saturate = false;   // .satfinite
+  bool negate = false;    // one of the operands is negated
+  bool saturate = false;  // .satfinite
 };
 
 struct WgmmaUnit;
@@ -89,9 +90,9 @@ struct WgmmaUnit;
 // What one warp contributes to a wgmma of its warpgroup.
 struct WgmmaOp : AsyncOp {
   WgmmaShape shape;
-  MatrixDescriptor a, b;   // a: only when it is in shared memory
-  int quarter = 0;         // warp in the warpgroup: rows 16 * quarter .. + 15 of A and D
-  uint64_t ordinal = 0;    // which wgmma of the warpgroup
+  MatrixDescriptor a, b;  // a: only when it is in shared memory
+  int quarter = 0;        // warp in the warpgroup: rows 16 * quarter .. + 15 of A and D
+  uint64_t ordinal = 0;   // which wgmma of the warpgroup
   WgmmaUnit* unit = nullptr;
   int warpgroup = 0;
   std::vector<uint8_t> a_image, b_image;  // operand bytes as the warp read them (see for_each_chunk)
@@ -99,17 +100,17 @@ struct WgmmaOp : AsyncOp {
   // Registers of the warp that it reads (A) and writes (D) until it completes: frame slots of 32 four-byte lanes.
   std::vector<Ref> registers() const;
 
-  void sources(std::vector<MemoryRange>& out) const override;  // this warp's rows of A, all of B
+  void sources(std::vector<MemoryRange>& out) const override;     // this warp's rows of A, all of B
   void destinations(std::vector<MemoryRange>&) const override {}  // registers only
-  bool may_start() const override;  // the wgmma of a warp finish in order
-  void read() override;             // faults when an operand has changed since the warp read it
+  bool may_start() const override;                                // the wgmma of a warp finish in order
+  void read() override;  // faults when an operand has changed since the warp read it
   void write() override {}
   void complete() override;
   bool touches(const Cta& cta) const override { return &warp->cta == &cta; }
 
  private:
-  void compare(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, const std::vector<uint8_t>& image,
-               const char* name) const;
+  void compare(const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
+               const std::vector<uint8_t>& image, const char* name) const;
 };
 
 // ---- what the instructions of isa/wgmma.cpp use
@@ -131,7 +132,7 @@ WgmmaWait wgmma_wait(Warp& w, uint32_t newest);
 bool wgmma_finished(const Warp& w, const WgmmaWait& wait);
 std::string describe_wgmma_wait(const Warp& w, const WgmmaWait& wait);
 
-// The warp's place: fault "wgmma-not-converged" unless all 32 lanes of a warp of a whole warpgroup are here.
+// Fault "wgmma-not-converged" unless all 32 lanes of a warp of a whole warpgroup are here.
 void check_warpgroup(Warp& w, const Inst& in, uint32_t mask);
 
 }  // namespace emu

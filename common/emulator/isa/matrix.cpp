@@ -17,8 +17,10 @@ bool gather_warp(Warp& w, const Inst& in, uint32_t mask) {
   if (!w.all_here(~0u)) return false;
   if (mask != ~0u)
     w.fault(in, __builtin_ctz(mask), "warp-not-converged",
-            "only " + std::to_string(__builtin_popcount(mask)) + " of the 32 lanes of a warp reach a matrix instruction",
-            "it is .sync.aligned: all lanes of the warp execute the same one", "let whole warps take the same branch");
+            "only " + std::to_string(__builtin_popcount(mask)) +
+                " of the 32 lanes of a warp reach a matrix instruction",
+            "it is .sync.aligned: all lanes of the warp execute the same one",
+            "let whole warps take the same branch");
   return true;
 }
 
@@ -37,7 +39,9 @@ void for_each_fragment(bool transpose, F f) {  // f(lane, half, row, column)
     }
 }
 
-uint32_t row_lanes(const Inst& in) { return in.count == 4 ? ~0u : (1u << 8 * in.count) - 1; }
+uint32_t row_lanes(const Inst& in) {
+  return in.count == 4 ? ~0u : (1u << 8 * in.count) - 1;
+}
 
 void resolve_rows(Warp& w, const Inst& in, AccessKind kind, Resolved* rows) {
   for_lanes(row_lanes(in), [&](int lane) {
@@ -55,7 +59,8 @@ Flow ldmatrix(Warp& w, const Inst& in, uint32_t mask) {
   resolve_rows(w, in, AccessKind::read, rows);
   observe_access(w, in, row_lanes(in), rows, kRowBytes, AccessKind::read, false, false);
   uint16_t elements[4][8][8];
-  for_lanes(row_lanes(in), [&](int lane) { std::memcpy(elements[lane / 8][lane % 8], rows[lane].bytes, kRowBytes); });
+  for_lanes(row_lanes(in),
+            [&](int lane) { std::memcpy(elements[lane / 8][lane % 8], rows[lane].bytes, kRowBytes); });
   for (int i = 0; i < in.count; ++i) {
     auto slots = w.lanes<uint32_t>(in.extra->refs[static_cast<size_t>(i)]).slots;
     for_each_fragment(in.flags & kTranspose, [&](int lane, int half, int row, int column) {
@@ -80,7 +85,8 @@ Flow stmatrix(Warp& w, const Inst& in, uint32_t mask) {
       elements[i][row][column] = static_cast<uint16_t>(slots[lane] >> 16 * half);
     });
   }
-  for_lanes(row_lanes(in), [&](int lane) { std::memcpy(rows[lane].bytes, elements[lane / 8][lane % 8], kRowBytes); });
+  for_lanes(row_lanes(in),
+            [&](int lane) { std::memcpy(rows[lane].bytes, elements[lane / 8][lane % 8], kRowBytes); });
   w.machine.stats.shared_store_bytes += 128u * in.count;
   ++w.machine.effects;
   return Flow::next;
@@ -93,7 +99,8 @@ void decode_matrix_access(Decoder& d, const Match& m, Inst& in) {
   in.exec = load ? ldmatrix : stmatrix;
   in.count = static_cast<uint8_t>(m.has("x4") ? 4 : m.has("x2") ? 2 : 1);
   in.bytes = kRowBytes;
-  d.address(d.operand(load ? 1 : 0), m.any_of({"shared", "shared::cta"}).empty() ? Space::generic : Space::shared, in);
+  d.address(d.operand(load ? 1 : 0),
+            m.any_of({"shared", "shared::cta"}).empty() ? Space::generic : Space::shared, in);
   if (m.has("trans")) in.flags |= kTranspose;
   const Operand& registers = d.operand(load ? 0 : 1);
   std::vector<Operand> items =
@@ -101,7 +108,8 @@ void decode_matrix_access(Decoder& d, const Match& m, Inst& in) {
   if (items.size() != in.count)
     d.refuse("the register operand must be a vector of " + std::to_string(in.count) + " registers");
   Extra& x = d.extra(in);
-  for (const Operand& o : items) x.refs.push_back(load ? d.destination(o, Type::b32) : d.source(o, Type::b32));
+  for (const Operand& o : items)
+    x.refs.push_back(load ? d.destination(o, Type::b32) : d.source(o, Type::b32));
 }
 
 // movmatrix.sync.aligned.m8n8.trans.b16 d, a;
@@ -149,7 +157,8 @@ void images(Warp& w, const Ref* a, int a_registers, const Ref* b, int b_register
       std::memcpy(&rows[static_cast<size_t>((g + 8 * (i & 1)) * kImageRow + 4 * q + 16 * (i >> 1))],
                   &w.lanes<uint32_t>(a[i]).slots[lane], 4);
     for (int i = 0; i < b_registers; ++i)
-      std::memcpy(&columns[static_cast<size_t>(g * kImageRow + 4 * q + 16 * i)], &w.lanes<uint32_t>(b[i]).slots[lane], 4);
+      std::memcpy(&columns[static_cast<size_t>(g * kImageRow + 4 * q + 16 * i)],
+                  &w.lanes<uint32_t>(b[i]).slots[lane], 4);
   }
 }
 
@@ -172,10 +181,13 @@ Flow mma(Warp& w, const Inst& in, uint32_t mask) {
   const Ref* a = d + x[kRegistersD];
   const Ref* b = a + x[kRegistersA];
   const Ref* c = b + x[kRegistersB];
-  images(w, a, static_cast<int>(x[kRegistersA]), b, static_cast<int>(x[kRegistersB]), row_image, column_image);
+  images(w, a, static_cast<int>(x[kRegistersA]), b, static_cast<int>(x[kRegistersB]), row_image,
+         column_image);
   const Type type_a = static_cast<Type>(x[kTypeA]), type_b = static_cast<Type>(x[kTypeB]);
   const Type type_d = static_cast<Type>(x[kTypeD]);
-  const auto slot = [&](const Ref* refs, int i, int lane) -> uint32_t& { return w.lanes<uint32_t>(refs[i]).slots[lane]; };
+  const auto slot = [&](const Ref* refs, int i, int lane) -> uint32_t& {
+    return w.lanes<uint32_t>(refs[i]).slots[lane];
+  };
 
   if (type_d == Type::s32) {
     for_each_result([&](int lane, int i, int row, int column) {
@@ -243,8 +255,10 @@ void decode_mma(Decoder& d, const Match& m, Inst& in) {
     const Operand& o = d.operand(operand);
     const std::vector<Operand> items = o.kind == Operand::Kind::vec ? o.items : std::vector<Operand>{o};
     if (items.size() != static_cast<size_t>(count))
-      d.refuse("operand " + std::to_string(operand + 1) + " must be a vector of " + std::to_string(count) + " registers");
-    for (const Operand& item : items) x.refs.push_back(destination ? d.destination(item, type) : d.source(item, type));
+      d.refuse("operand " + std::to_string(operand + 1) + " must be a vector of " + std::to_string(count) +
+               " registers");
+    for (const Operand& item : items)
+      x.refs.push_back(destination ? d.destination(item, type) : d.source(item, type));
   };
   add(0, x.numbers[kRegistersD], true, slot_type);
   add(1, x.numbers[kRegistersA], false, Type::b32);

@@ -63,7 +63,8 @@ void image_of_registers(Warp& w, const Ref* registers, std::vector<uint8_t>& ima
   for (int i = 0; i < 4; ++i) {
     auto slots = w.lanes<uint32_t>(registers[i]).slots;
     for (int lane = 0; lane < 32; ++lane)
-      std::memcpy(&image[static_cast<size_t>((lane / 4 + 8 * (i & 1)) * kOperandRowBytes + 4 * (lane % 4) + 16 * (i >> 1))],
+      std::memcpy(&image[static_cast<size_t>((lane / 4 + 8 * (i & 1)) * kOperandRowBytes + 4 * (lane % 4) +
+                                             16 * (i >> 1))],
                   &slots[lane], 4);
   }
 }
@@ -73,23 +74,27 @@ uint64_t uniform(Warp& w, const Inst& in, Ref ref, const char* name) {
   auto lanes = w.lanes<uint64_t>(ref);
   for (int l = 1; l < 32; ++l)
     if (lanes[l] != lanes[0])
-      w.fault(in, l, "wgmma-descriptor-differs",
-              std::string("the lanes of a warp pass different matrix descriptors of ") + name + " to one wgmma",
-              "lane 0: " + MatrixDescriptor::from(lanes[0]).text() + "; lane " + std::to_string(l) + ": " +
-                  MatrixDescriptor::from(lanes[l]).text(),
-              "compute descriptors from the warpgroup's number, not from the thread's");
+      w.fault(
+          in, l, "wgmma-descriptor-differs",
+          std::string("the lanes of a warp pass different matrix descriptors of ") + name + " to one wgmma",
+          "lane 0: " + MatrixDescriptor::from(lanes[0]).text() + "; lane " + std::to_string(l) + ": " +
+              MatrixDescriptor::from(lanes[l]).text(),
+          "compute descriptors from the warpgroup's number, not from the thread's");
   return lanes[0];
 }
 
 bool accumulates(Warp& w, const Inst& in) {
   const uint32_t on = w.predicate(in.c);
   if (on != 0 && on != ~0u)
-    w.fault(in, __builtin_ctz(on), "wgmma-descriptor-differs", "scale-d is not the same in all lanes of a warp", "",
+    w.fault(in, __builtin_ctz(on), "wgmma-descriptor-differs",
+            "scale-d is not the same in all lanes of a warp", "",
             "compute scale-d from values that are equal in all threads of the warpgroup");
   return on != 0;
 }
 
-bool is_integer(Type t) { return t == Type::s32; }
+bool is_integer(Type t) {
+  return t == Type::s32;
+}
 
 void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
   static MmaRows rows;
@@ -177,8 +182,8 @@ void parse_shape(const std::string& text, int64_t* n, int64_t* k) {
 int64_t one_of(Decoder& d, size_t operand, const char* what, int64_t first, int64_t second) {
   const int64_t value = d.immediate(d.operand(operand), what);
   if (value != first && value != second)
-    d.refuse(std::string(what) + " must be " + std::to_string(first) + " or " + std::to_string(second) + ", not " +
-             std::to_string(value));
+    d.refuse(std::string(what) + " must be " + std::to_string(first) + " or " + std::to_string(second) +
+             ", not " + std::to_string(value));
   return value;
 }
 
@@ -226,7 +231,8 @@ void decode_mma_async(Decoder& d, const Match& m, Inst& in) {
   const bool is_16_bit = size_of(type_a) == 2;
   size_t operands = 4;
   if (!is_integer(type_d)) {
-    const bool negate_a = one_of(d, 4, "imm-scale-a", 1, -1) < 0, negate_b = one_of(d, 5, "imm-scale-b", 1, -1) < 0;
+    const bool negate_a = one_of(d, 4, "imm-scale-a", 1, -1) < 0,
+               negate_b = one_of(d, 5, "imm-scale-b", 1, -1) < 0;
     x.numbers[kNegate] = negate_a != negate_b;  // -a * b and a * -b are the same product
     operands = 6;
   }
@@ -303,7 +309,8 @@ void decode_setmaxnreg(Decoder& d, const Match&, Inst& in) {
   in.cls = Class::other;
   in.imm = d.immediate(d.operand(0), "the register count");
   if (in.imm < 24 || in.imm > 256 || in.imm % 8)
-    d.refuse("setmaxnreg takes a register count from 24 to 256 that is a multiple of 8, not " + std::to_string(in.imm));
+    d.refuse("setmaxnreg takes a register count from 24 to 256 that is a multiple of 8, not " +
+             std::to_string(in.imm));
   in.exec = setmaxnreg;
 }
 
