@@ -519,20 +519,20 @@ TEST_CASE("wgmma and setmaxnreg: forms that do not exist are refused when loaded
     return out + "}";
   };
   CHECK(id("wgmma.mma_async.sync.aligned.m64n12k16.f32.bf16.bf16 " + vector(6) +
-           ", %rd0, %rd1, 1, 1, 1, 0, 0;") != "none");
+           ", %rd0, %rd1, 1, 1, 1, 0, 0;") == "unsupported-instruction");
   CHECK(id("wgmma.mma_async.sync.aligned.m64n8k16.f16.bf16.bf16 " + e(2) + ", %rd0, %rd1, 1, 1, 1, 0, 0;") !=
         "none");
   CHECK(id("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 " + vector(4) +
-           ", %rd0, %rd1, 1, 1, 1, 0, 0;") != "none");
-  CHECK(id("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 " + e(20) + ", %rd0, %rd1, 1;") != "none");
+           ", %rd0, %rd1, 1, 1, 1, 0, 0;") == "unsupported-instruction");
+  CHECK(id("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 " + e(20) + ", %rd0, %rd1, 1;") == "unsupported-instruction");
   CHECK(id("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 " + vector(4) +
-           ", %rd0, %rd1, 1, 2, 1, 0, 0;") != "none");
+           ", %rd0, %rd1, 1, 2, 1, 0, 0;") == "unsupported-instruction");
   CHECK(id("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 " + vector(3) +
-           ", %rd0, %rd1, 1, 1, 1, 0, 0;") != "none");
+           ", %rd0, %rd1, 1, 1, 1, 0, 0;") == "unsupported-instruction");
   CHECK(id("setmaxnreg.inc.sync.aligned.u32 240;") == "none");
-  CHECK(id("setmaxnreg.dec.sync.aligned.u32 23;") != "none");
-  CHECK(id("setmaxnreg.dec.sync.aligned.u32 44;") != "none");
-  CHECK(id("setmaxnreg.dec.sync.aligned.u32 264;") != "none");
+  CHECK(id("setmaxnreg.dec.sync.aligned.u32 23;") == "unsupported-instruction");
+  CHECK(id("setmaxnreg.dec.sync.aligned.u32 44;") == "unsupported-instruction");
+  CHECK(id("setmaxnreg.dec.sync.aligned.u32 264;") == "unsupported-instruction");
 }
 
 TEST_CASE("wgmma: the ranges of an operand are its bytes, each once") {
