@@ -60,9 +60,13 @@ Options parse_options(const std::vector<std::string>& arguments, const std::vect
       return arguments[++i];
     };
     bool known = false;
+    std::vector<std::string> choices;  // of an extra option with a value
     for (const ExtraOption& candidate : extra) {
       if (option == candidate.name) options.variant = option, known = true;
+      if (candidate.name.rfind(option + " ", 0) == 0)
+        choices.push_back(candidate.name.substr(option.size() + 1));
     }
+    if (!choices.empty()) options.variant = option + " " + one_of(option, value(), choices), known = true;
     if (known) continue;
     if (option == "--m") {
       options.m = number(option, value(), 1, kMax);

@@ -28,7 +28,8 @@ struct Options {
 };
 
 struct ExtraOption {
-  std::string name;  // with its dashes
+  std::string
+      name;  // with its dashes; "--stages 2": an option with a value, one of those listed under its name
   std::string help;
 };
 

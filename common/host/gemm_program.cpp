@@ -54,13 +54,17 @@ std::shared_ptr<__nv_bfloat16> upload(const std::vector<uint16_t>& matrix) {
 class Program {
  public:
   Program(const GemmLesson& lesson, const Options& options, const Device& device)
-      : lesson_(lesson), options_(options), device_(device), variant_(find_variant()) {
+      : lesson_(lesson), options_(options), device_(device) {
     const int size = device.emulator ? 256 : 4096;
     m_ = options.m > 0 ? options.m : size;
     n_ = options.n > 0 ? options.n : size;
     k_ = options.k > 0 ? options.k : size;
     check_sizes(m_, n_, k_);
+    variant_ = find_variant();
+    if (variant_.tile.bm == 0) variant_.tile = lesson.tile;
+    if (variant_.stages == 0) variant_.stages = lesson.stages;
     out_ = options.json == "-" ? stderr : stdout;  // the JSON object then has the standard output for itself
+    open_json();
   }
 
   int run() {
@@ -77,6 +81,7 @@ class Program {
 
  private:
   const Variant& find_variant() const {
+    if (options_.variant.empty() && lesson_.pick) return lesson_.variants.at(lesson_.pick(m_, n_, k_));
     for (const Variant& variant : lesson_.variants) {
       if (options_.variant == variant.option) return variant;
     }
@@ -90,15 +95,16 @@ class Program {
                  n_, k_, options_.data == Data::kBell ? "bell-shaped" : "integer",
                  static_cast<unsigned long long>(options_.seed));
     json_.add("lesson", lesson_.name);
-    json_.add("variant", options_.variant);
+    json_.add("variant", variant_.option);
     json_.add("device", device_.name);
     json_.add("m", m_);
     json_.add("n", n_);
     json_.add("k", k_);
     json_.add("seed", options_.seed);
-    json_.add("tile", std::to_string(lesson_.tile.bm) + "x" + std::to_string(lesson_.tile.bn) + "x" +
-                          std::to_string(lesson_.tile.bk));
-    json_.add("stages", lesson_.stages);
+    const Tile& tile = variant_.tile;
+    json_.add("tile",
+              std::to_string(tile.bm) + "x" + std::to_string(tile.bn) + "x" + std::to_string(tile.bk));
+    json_.add("stages", variant_.stages);
   }
 
   int measure() {
@@ -134,8 +140,8 @@ class Program {
     const std::string registers = attributes.numRegs > 0 ? std::to_string(attributes.numRegs) : "n/a";
     std::fprintf(
         out_, "  kernel   tile %dx%dx%d, %d stage%s, %.1f KiB shared memory a CTA, %s registers a thread\n",
-        lesson_.tile.bm, lesson_.tile.bn, lesson_.tile.bk, lesson_.stages, lesson_.stages == 1 ? "" : "s",
-        variant_.smem_bytes / 1024.0, registers.c_str());
+        variant_.tile.bm, variant_.tile.bn, variant_.tile.bk, variant_.stages,
+        variant_.stages == 1 ? "" : "s", variant_.smem_bytes / 1024.0, registers.c_str());
     json_.add("registers", attributes.numRegs);
     json_.add("smem_bytes", static_cast<uint64_t>(variant_.smem_bytes));
     add_set();
@@ -184,8 +190,8 @@ class Program {
                : reference_on_gpu(sets_[0].problem.a, sets_[0].problem.b, m_, n_, k_);
     const Result result{got, want, m_, n_, tolerance_for(k_, options_.data == Data::kIntegers)};
     const Comparison comparison = compare(result);
-    const Diagnosis diagnosis =
-        classify(result, comparison, {a_, b_, m_, n_, k_, lesson_.tile.bm, lesson_.tile.bn, lesson_.tile.bk});
+    const Diagnosis diagnosis = classify(
+        result, comparison, {a_, b_, m_, n_, k_, variant_.tile.bm, variant_.tile.bn, variant_.tile.bk});
     json_.add("max_error", comparison.max_error);
     json_.add("mismatches", comparison.mismatches);
     const unsigned long long all = elements(m_, n_), wrong = comparison.mismatches;
@@ -280,28 +286,37 @@ class Program {
     json_.add("classification", classification);
   }
 
-  void write_json() const {
+  // Before the work, so that a path that cannot be written costs nothing.
+  void open_json() {
     if (options_.json.empty()) return;
-    const std::string text = json_.text();
+    json_file_ = options_.json == "-" ? stdout : std::fopen(options_.json.c_str(), "w");
+    if (json_file_ == nullptr) {
+      throw UsageError("--json cannot write " + options_.json + ": " + std::strerror(errno));
+    }
+  }
+
+  void write_json() {
+    if (json_file_ == nullptr) return;
     std::fflush(out_);
-    FILE* file = options_.json == "-" ? stdout : std::fopen(options_.json.c_str(), "w");
-    if (file == nullptr)
+    const std::string text = json_.text();
+    const bool written = std::fwrite(text.data(), 1, text.size(), json_file_) == text.size();
+    const bool closed = (json_file_ == stdout ? std::fflush(stdout) : std::fclose(json_file_)) == 0;
+    json_file_ = nullptr;
+    if (!written || !closed) {
       throw std::runtime_error("cannot write " + options_.json + ": " + std::strerror(errno));
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    const bool closed = (file == stdout ? std::fflush(file) : std::fclose(file)) == 0;
-    if (!written || !closed)
-      throw std::runtime_error("cannot write " + options_.json + ": " + std::strerror(errno));
+    }
   }
 
   const GemmLesson& lesson_;
   const Options& options_;
   const Device& device_;
-  const Variant& variant_;
+  Variant variant_;
   int m_ = 0, n_ = 0, k_ = 0;
   FILE* out_ = stdout;
   std::vector<uint16_t> a_, b_;
   std::vector<BufferSet> sets_;
   JsonObject json_;
+  FILE* json_file_ = nullptr;
 };
 
 }  // namespace

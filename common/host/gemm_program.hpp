@@ -27,24 +27,31 @@ struct Problem {
 // Launches the kernel on the default stream; all preparation is done. May be called many times.
 using Launch = std::function<void()>;
 
+struct Tile {
+  int bm, bn, bk;
+};
+
 // One kernel of a lesson.
 struct Variant {
   const char*
-      option;  // the command line option that selects it, such as "--bulk"; "" for the lesson's own kernel
+      option;        // the command line option that selects it, such as "--bulk" or "--stages 2"; "" for the
+                     // lesson's own kernel
   const char* help;  // what the option does, one line
   const void* kernel;
   size_t smem_bytes;                              // dynamic shared memory a CTA
   std::function<Launch(const Problem&)> prepare;  // once for each set of buffers: tensor maps, packing
+  Tile tile = {};                                 // 0: the lesson's
+  int stages = 0;                                 // 0: the lesson's
 };
 
 struct GemmLesson {
   const char* name;   // "01_thread_copy"
   const char* title;  // one line
-  struct {
-    int bm, bn, bk;
-  } tile;
+  Tile tile;
   int stages;
   std::vector<Variant> variants;  // the first is the lesson's own
+  // Which variant runs when the command line names none: an index into `variants`. Empty: the first.
+  std::function<size_t(int m, int n, int k)> pick = {};
 };
 
 // Runs the program. Returns its exit code: 0 right, 1 wrong, 2 bad arguments or environment, 3 a TODO is

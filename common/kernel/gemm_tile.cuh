@@ -15,37 +15,55 @@ struct OutputTile {
   int row, col;
 };
 
-// Numbers the BM x BN tiles of an m x n matrix down columns of kGroup tiles, then on to the right: the CTAs
-// that run at the same time then cover a block of C that is about square, and find each other's rows of A
-// and B in the L2 cache.
+// Tile number `index` of the BM x BN tiles of an m x n matrix. They are numbered down columns of kGroup tiles
+// (2048 rows), then on to the right: the CTAs that run at the same time then cover a block of C that is about
+// square, and find each other's rows of A and B in the L2 cache.
 template <int BM, int BN>
-__device__ __forceinline__ OutputTile output_tile(int m, int n) {
-  constexpr int kGroup = 16;
+__device__ __forceinline__ OutputTile output_tile(int index, int m, int n) {
+  constexpr int kGroup = 2048 / BM;
   const int tiles_m = (m + BM - 1) / BM;
   const int tiles_n = (n + BN - 1) / BN;
-  const int first = static_cast<int>(blockIdx.x) / (kGroup * tiles_n) * kGroup;
+  const int first = index / (kGroup * tiles_n) * kGroup;
   const int rows = min(kGroup, tiles_m - first);
-  const int index = static_cast<int>(blockIdx.x) - first * tiles_n;
-  return {(first + index % rows) * BM, index / rows * BN};
+  const int in_group = index - first * tiles_n;
+  return {(first + in_group % rows) * BM, in_group / rows * BN};
 }
 
-// acc += A * B^T on the tensor core, asynchronously. A: 64 x BK, B: 128 x BK, both K-major bf16 with 128-byte
-// rows (BK = 64), 128-byte swizzled, on 1024-byte boundaries. Executed by one warpgroup; the caller fences,
-// commits and waits.
-template <int BK>
-__device__ __forceinline__ void multiply_tile(float (&acc)[64], const bf16* a, const bf16* b) {
+// The tile of this CTA, where each CTA computes one.
+template <int BM, int BN>
+__device__ __forceinline__ OutputTile output_tile(int m, int n) {
+  return output_tile<BM, BN>(static_cast<int>(blockIdx.x), m, n);
+}
+
+// d = a * b^T + (accumulate ? d : 0) for one step of 16 along K; d has 64 rows and 128 or 256 columns.
+__device__ __forceinline__ void wgmma_step(float (&d)[64], uint64_t desc_a, uint64_t desc_b,
+                                           bool accumulate) {
+  ptx::wgmma_m64n128k16_f32_bf16_bf16(d, desc_a, desc_b, accumulate);
+}
+__device__ __forceinline__ void wgmma_step(float (&d)[128], uint64_t desc_a, uint64_t desc_b,
+                                           bool accumulate) {
+  ptx::wgmma_m64n256k16_f32_bf16_bf16(d, desc_a, desc_b, accumulate);
+}
+
+// acc = A * B^T + (accumulate ? acc : 0) on the tensor core, asynchronously. acc: 64 x BN, BN / 2 registers a
+// thread, BN = 128 or 256; A: 64 x BK, B: BN x BK, both K-major bf16 with 128-byte rows (BK = 64), 128-byte
+// swizzled, on 1024-byte boundaries. Executed by one warpgroup; the caller fences, commits and waits.
+template <int BK, int kRegisters>
+__device__ __forceinline__ void multiply_tile(float (&acc)[kRegisters], const bf16* a, const bf16* b,
+                                              bool accumulate = true) {
   static_assert(BK * sizeof(bf16) == 128, "the descriptor describes rows of 128 bytes");
 #pragma unroll
   for (int k = 0; k < BK; k += 16) {
-    ptx::wgmma_m64n128k16_f32_bf16_bf16(acc, ptx::wgmma_descriptor_k_major_128B(a + k),
-                                        ptx::wgmma_descriptor_k_major_128B(b + k), true);
+    wgmma_step(acc, ptx::wgmma_descriptor_k_major_128B(a + k), ptx::wgmma_descriptor_k_major_128B(b + k),
+               accumulate || k > 0);
   }
 }
 
-// Writes a warpgroup's 64 x 128 accumulator as bf16 to c (m x n, row-major, n a multiple of 8) at (row, col);
+// Writes a warpgroup's 64 x BN accumulator as bf16 to c (m x n, row-major, n a multiple of 8) at (row, col);
 // what lies outside is not written. acc has the layout of wgmma's result: neighbouring columns in pairs.
-__device__ __forceinline__ void store_accumulator(const float (&acc)[64], bf16* c, int m, int n, int row,
-                                                  int col) {
+template <int kRegisters>
+__device__ __forceinline__ void store_accumulator(const float (&acc)[kRegisters], bf16* c, int m, int n,
+                                                  int row, int col) {
   const int thread = threadIdx.x % 128;
   row += thread / 32 * 16 + thread % 32 / 4;
   col += thread % 4 * 2;
@@ -54,7 +72,7 @@ __device__ __forceinline__ void store_accumulator(const float (&acc)[64], bf16* 
     const int r = row + 8 * half;
     if (r >= m) continue;
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < kRegisters / 4; ++i) {
       const int column = col + 8 * i;
       if (column < n) {
         const float2 pair = {acc[4 * i + 2 * half], acc[4 * i + 2 * half + 1]};

@@ -34,4 +34,12 @@ __device__ __forceinline__ void cp_async_wait_group() {
   asm volatile("cp.async.wait_group %0;" : : "n"(kPending) : "memory");
 }
 
+// cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
+// Arrives once on `bar` when all cp.async that this thread has started so far are complete; the thread goes on
+// at once. .noinc: the arrival is one of those that mbarrier.init has counted; without it the pending count
+// would first rise by one. (sm_80, PTX §9.7.13.15.15)
+__device__ __forceinline__ void cp_async_mbarrier_arrive_noinc(uint64_t* bar) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" : : "r"(smem_addr(bar)) : "memory");
+}
+
 }  // namespace ptx

@@ -27,4 +27,29 @@ __device__ __forceinline__ void cp_async_bulk_tensor_2d(void* dst, const CUtenso
       : "memory");
 }
 
+// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+//     [dst], [map, {x, y}], [bar], cta_mask;
+// One read of global memory for several CTAs: the box lands at the offset of `dst` in every CTA of the cluster
+// whose rank is set in cta_mask, and the barrier at the offset of `bar` in each of them is told. (sm_90)
+__device__ __forceinline__ void cp_async_bulk_tensor_2d_multicast(void* dst, const CUtensorMap* map, int x,
+                                                                  int y, uint64_t* bar, uint16_t cta_mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3}], [%4], %5;"
+      :
+      : "r"(smem_addr(dst)), "l"(map), "r"(x), "r"(y), "r"(smem_addr(bar)), "h"(cta_mask)
+      : "memory");
+}
+
+// cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, {x, y}], [src];
+// shared -> global. Elements of the box that lie outside the tensor are not written. Completion is counted in
+// bulk groups (bulk_group.cuh) of the issuing thread. (sm_90)
+__device__ __forceinline__ void cp_async_bulk_tensor_2d_store(const CUtensorMap* map, int x, int y,
+                                                              const void* src) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+               :
+               : "l"(map), "r"(x), "r"(y), "r"(smem_addr(src))
+               : "memory");
+}
+
 }  // namespace ptx

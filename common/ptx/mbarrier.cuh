@@ -16,6 +16,13 @@ __device__ __forceinline__ void mbarrier_init(uint64_t* bar, uint32_t arrivals) 
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(smem_addr(bar)), "r"(arrivals) : "memory");
 }
 
+// mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];
+// One arrival. Release: what this thread did before is visible to whoever sees the phase complete. (sm_80, PTX
+// §9.7.13.15.13)
+__device__ __forceinline__ void mbarrier_arrive(uint64_t* bar) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" : : "r"(smem_addr(bar)) : "memory");
+}
+
 // mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [bar], tx_bytes;
 // Adds tx_bytes (at most 2^20-1) to the tx-count, then arrives once. "memory": no access to the tile may be
 // moved across it. (sm_90, PTX §9.7.13.15.13)
