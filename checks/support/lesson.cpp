@@ -192,6 +192,7 @@ void claim_bad_arguments(const std::string& lesson) {
       {{"--k", "ten"}, "whole number"},
       {{"--seed"}, "needs a value"},
       {{"--fast"}, "unknown option"},
+      {{"--json", "/no/such/folder/results.json"}, "--json cannot write /no/such/folder/results.json"},
   };
   for (const Case& bad : cases) {
     CAPTURE(bad.sentence);
