@@ -79,15 +79,23 @@ float f16_to_f32(uint16_t bits) {
 }
 
 uint16_t f16_from_double(double value) {
-  if (std::isnan(value)) return 0x7FFF;
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::fabs(value);
-  if (magnitude >= 65520) return sign | 0x7C00;  // halfway between the largest f16 and 2^16
-  if (magnitude == 0) return sign;
-  const int exponent = std::max(std::ilogb(magnitude), -14);
-  const auto steps =
-      static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));  // may carry to 2048
-  return static_cast<uint16_t>(sign | (steps + ((exponent + 14) << 10)));
+  uint64_t bits;
+  std::memcpy(&bits, &value, 8);
+  const uint32_t sign = static_cast<uint32_t>(bits >> 48) & 0x8000;
+  const int exponent = static_cast<int>(bits >> 52 & 0x7FF) - 1023;
+  const uint64_t fraction = bits & ((uint64_t{1} << 52) - 1);
+  if (exponent == 1024 && fraction) return 0x7FFF;
+  if (exponent > 15) return static_cast<uint16_t>(sign | 0x7C00);
+  if (exponent < -25) return static_cast<uint16_t>(sign);  // below half of the smallest subnormal
+  // Keep 10 fraction bits, fewer for a subnormal; round what is dropped. A carry moves on into the exponent.
+  const int dropped = exponent < -14 ? 42 - 14 - exponent : 42;
+  const uint64_t significand = fraction | uint64_t{1} << 52;
+  uint32_t kept = static_cast<uint32_t>(significand >> dropped);
+  const uint64_t rest = significand & ((uint64_t{1} << dropped) - 1), half = uint64_t{1} << (dropped - 1);
+  kept += rest > half || (rest == half && (kept & 1));
+  const uint32_t field =
+      exponent < -14 ? 0 : static_cast<uint32_t>(exponent + 14) << 10;  // + 1 from the leading bit
+  return static_cast<uint16_t>(sign | (field + kept));
 }
 
 MmaElement mma_element(Type type, uint32_t bits) {

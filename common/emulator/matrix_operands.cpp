@@ -90,26 +90,26 @@ const MmaColumns& unpacked_columns(Type type, bool mn_major, int n, const std::v
 namespace {
 
 template <class A, class B>
-void multiply_bytes_of(bool saturate, const uint8_t (*a)[32], const uint8_t (*b)[32], int n,
-                       int32_t (*d)[kMmaColumns]) {
+void multiply_bytes_of(bool saturate, const uint8_t (*a)[32], const uint8_t (*b)[32], int n, MmaIntegers& d) {
   for (int row = 0; row < kMmaRows; ++row)
     for (int column = 0; column < n; ++column) {
+      int32_t& element = d[column / kMmaBlock][row][column % kMmaBlock];
       int32_t sum = 0;
       for (int k = 0; k < 32; ++k)
         sum += static_cast<int32_t>(static_cast<A>(a[row][k])) *
                static_cast<int32_t>(static_cast<B>(b[column][k]));
-      int64_t total = static_cast<int64_t>(d[row][column]) + sum;
+      int64_t total = static_cast<int64_t>(element) + sum;
       if (saturate)
         total = std::clamp<int64_t>(total, std::numeric_limits<int32_t>::min(),
                                     std::numeric_limits<int32_t>::max());
-      d[row][column] = static_cast<int32_t>(static_cast<uint32_t>(total));
+      element = static_cast<int32_t>(static_cast<uint32_t>(total));
     }
 }
 
 }  // namespace
 
 void multiply_bytes(Type a_type, Type b_type, bool saturate, const uint8_t (*a)[32], const uint8_t (*b)[32],
-                    int n, int32_t (*d)[kMmaColumns]) {
+                    int n, MmaIntegers& d) {
   if (a_type == Type::s8)
     b_type == Type::s8 ? multiply_bytes_of<int8_t, int8_t>(saturate, a, b, n, d)
                        : multiply_bytes_of<int8_t, uint8_t>(saturate, a, b, n, d);
@@ -118,9 +118,10 @@ void multiply_bytes(Type a_type, Type b_type, bool saturate, const uint8_t (*a)[
                        : multiply_bytes_of<uint8_t, uint8_t>(saturate, a, b, n, d);
 }
 
-void multiply_bits(const uint8_t (*a)[32], const uint8_t (*b)[32], int n, int32_t (*d)[kMmaColumns]) {
+void multiply_bits(const uint8_t (*a)[32], const uint8_t (*b)[32], int n, MmaIntegers& d) {
   for (int row = 0; row < kMmaRows; ++row)
     for (int column = 0; column < n; ++column) {
+      int32_t& element = d[column / kMmaBlock][row][column % kMmaBlock];
       uint32_t ones = 0;
       for (int k = 0; k < 32; k += 8) {
         uint64_t x, y;
@@ -128,7 +129,7 @@ void multiply_bits(const uint8_t (*a)[32], const uint8_t (*b)[32], int n, int32_
         std::memcpy(&y, b[column] + k, 8);
         ones += static_cast<uint32_t>(__builtin_popcountll(x & y));
       }
-      d[row][column] = static_cast<int32_t>(static_cast<uint32_t>(d[row][column]) + ones);
+      element = static_cast<int32_t>(static_cast<uint32_t>(element) + ones);
     }
 }
 

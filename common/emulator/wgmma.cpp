@@ -43,6 +43,24 @@ void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int
   }
 }
 
+namespace {
+
+[[noreturn]] void operand_out_of_bounds(Warp& w, const Inst& in, const MatrixDescriptor& d, const char* name,
+                                        uint32_t address) {
+  Finding f;
+  f.id = "out-of-bounds";
+  f.title = std::string("a wgmma reads its operand ") + name + " outside shared memory";
+  f.state = "shared address " + hex(address) + "; this CTA has " + hex(kSharedBase) + " to " +
+            hex(w.cta.shared.size()) + "; the descriptor starts in " + w.program.shared_name(d.start);
+  f.why = d.text();
+  f.hint =
+      "check the descriptor's start and offsets: they are in units of 16 bytes, and their meaning depends on "
+      "the swizzle and the major-ness";
+  w.fault(in, 0, f);
+}
+
+}  // namespace
+
 void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
                   const char* name, std::vector<uint8_t>& image) {
   if (d.unused_bits)
@@ -59,19 +77,7 @@ void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_ma
   image.resize(static_cast<size_t>(rows) * kOperandRowBytes);
   for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
     const std::byte* from = w.cta.shared_at(address, kChunkBytes);
-    if (!from) {
-      Finding f;
-      f.id = "out-of-bounds";
-      f.title = std::string("a wgmma reads its operand ") + name + " outside shared memory";
-      f.state = "shared address " + hex(address) + "; this CTA has " + hex(kSharedBase) + " to " +
-                hex(w.cta.shared.size()) + "; the descriptor starts in " + w.program.shared_name(d.start);
-      f.why = d.text();
-      f.hint =
-          "check the descriptor's start and offsets: they are in units of 16 bytes, and their meaning "
-          "depends on "
-          "the swizzle and the major-ness";
-      w.fault(in, 0, f);
-    }
+    if (!from) operand_out_of_bounds(w, in, d, name, address);
     std::memcpy(image.data() + offset, from, kChunkBytes);
   });
 }
@@ -291,25 +297,27 @@ bool WgmmaOp::may_start() const {
          unit->warpgroups[static_cast<size_t>(warpgroup)].quarters[static_cast<size_t>(quarter)].finished;
 }
 
+void WgmmaOp::changed(uint32_t address, const char* name) const {
+  if (warp->finished())
+    warp->fault(*inst, 0, "exit-before-drain", "the kernel ends while a wgmma is in flight",
+                "no wgmma.wait_group covers it", "commit it and wait for its group before the kernel ends");
+  Finding f;
+  f.id = "overwritten-while-read";
+  f.title = std::string("shared memory that a wgmma reads as operand ") + name +
+            " was overwritten before it had finished";
+  f.state = warp->program.shared_name(address) + " (shared address " + hex(address) + ")";
+  f.why = "a wgmma reads its operands at any time between its issue and the wgmma.wait_group that covers it";
+  f.hint =
+      "wait for the wgmma's group in all readers before the tile is handed back, and let the writer wait for "
+      "that";
+  warp->fault(*inst, 0, f);
+}
+
 void WgmmaOp::compare(const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
                       const std::vector<uint8_t>& image, const char* name) const {
   for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
     const std::byte* now = warp->cta.shared_at(address, kChunkBytes);
-    if (now && std::memcmp(now, image.data() + offset, kChunkBytes) == 0) return;
-    if (warp->finished())
-      warp->fault(*inst, 0, "exit-before-drain", "the kernel ends while a wgmma is in flight",
-                  "no wgmma.wait_group covers it", "commit it and wait for its group before the kernel ends");
-    Finding f;
-    f.id = "overwritten-while-read";
-    f.title = std::string("shared memory that a wgmma reads as operand ") + name +
-              " was overwritten before it had finished";
-    f.state = warp->program.shared_name(address) + " (shared address " + hex(address) + ")";
-    f.why =
-        "a wgmma reads its operands at any time between its issue and the wgmma.wait_group that covers it";
-    f.hint =
-        "wait for the wgmma's group in all readers before the tile is handed back, and let the writer wait "
-        "for that";
-    warp->fault(*inst, 0, f);
+    if (!now || std::memcmp(now, image.data() + offset, kChunkBytes) != 0) changed(address, name);
   });
 }
 

@@ -109,6 +109,7 @@ struct WgmmaOp : AsyncOp {
   bool touches(const Cta& cta) const override { return &warp->cta == &cta; }
 
  private:
+  [[noreturn]] void changed(uint32_t address, const char* name) const;
   void compare(const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
                const std::vector<uint8_t>& image, const char* name) const;
 };

@@ -175,7 +175,7 @@ Flow mma(Warp& w, const Inst& in, uint32_t mask) {
   static MmaRows rows;
   static MmaColumns columns;
   static MmaAccumulator sums;
-  static int32_t integers[kMmaRows][kMmaColumns];
+  static MmaIntegers integers;
   const auto& x = in.extra->numbers;
   const Ref* d = in.extra->refs.data();
   const Ref* a = d + x[kRegistersD];
@@ -191,12 +191,12 @@ Flow mma(Warp& w, const Inst& in, uint32_t mask) {
 
   if (type_d == Type::s32) {
     for_each_result([&](int lane, int i, int row, int column) {
-      integers[row][column] = static_cast<int32_t>(slot(c, i, lane));
+      integers[0][row][column] = static_cast<int32_t>(slot(c, i, lane));
     });
     multiply_bytes(type_a, type_b, x[kSaturate], reinterpret_cast<const uint8_t(*)[32]>(row_image.data()),
                    reinterpret_cast<const uint8_t(*)[32]>(column_image.data()), kMmaN, integers);
     for_each_result([&](int lane, int i, int row, int column) {
-      slot(d, i, lane) = static_cast<uint32_t>(integers[row][column]);
+      slot(d, i, lane) = static_cast<uint32_t>(integers[0][row][column]);
     });
     return Flow::next;
   }

@@ -19,40 +19,60 @@ bool gather_warp(Warp& w, const Inst& in, uint32_t mask) {
 
 // ---- accumulators
 // Register r of lane 4 * g + q holds row g + 8 * (r >> 1 & 1), column 8 * (r >> 2) + 2 * q + (r & 1) of the warp's 16
-// rows (PTX ISA 9.7.15.5.1.1). Calls f(slot of the lane, row, column, r).
-template <class F>
-void for_each_accumulator(Warp& w, const std::vector<Ref>& registers, int n, int per_register, F f) {
-  for (int r = 0; r < n / 2; ++r) {
-    uint32_t* slots = w.lanes<uint32_t>(registers[static_cast<size_t>(r / per_register)]).slots;
-    const int row = 8 * (r >> 1 & 1), column = 8 * (r >> 2) + (r & 1);
-    for (int g = 0; g < 8; ++g)
-      for (int q = 0; q < 4; ++q) f(slots[4 * g + q], row + g, column + 2 * q, r);
-  }
+// rows (PTX ISA 9.7.15.5.1.1). So two registers, or one with two f16, hold 8 rows of 8 neighbouring columns.
+// Calls f(which of these squares, pointer to its first element in d); rows are kMmaBlock elements apart.
+template <class T, class F>
+void for_each_square(int n, T (*d)[kMmaRows][kMmaBlock], F f) {
+  for (int c = 0; c < n / 8; ++c)
+    for (int h = 0; h < 2; ++h) f(static_cast<size_t>(2 * c + h), &d[c / 2][8 * h][c % 2 * 8]);
 }
 
-void load_accumulators(Warp& w, const Inst& in, const WgmmaShape& s, MmaAccumulator& d) {
-  if (s.d == Type::f16) {
-    for_each_accumulator(w, in.extra->refs, s.n, 2, [&](uint32_t& slot, int row, int column, int r) {
-      d.at(row, column) = f16_to_f32(static_cast<uint16_t>(slot >> 16 * (r & 1)));
-    });
-  } else {
-    for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
-      std::memcpy(&d.at(row, column), &slot, 4);
-    });
-  }
+// f32 and s32: two registers a square.
+template <class T>
+void load_accumulators(Warp& w, const Inst& in, int n, T (*d)[kMmaRows][kMmaBlock]) {
+  for_each_square(n, d, [&](size_t square, T* to) {
+    const uint32_t* even = w.lanes<uint32_t>(in.extra->refs[2 * square]).slots;
+    const uint32_t* odd = w.lanes<uint32_t>(in.extra->refs[2 * square + 1]).slots;
+    for (int lane = 0; lane < 32; ++lane) {
+      T* pair = to + lane / 4 * kMmaBlock + lane % 4 * 2;
+      std::memcpy(pair, even + lane, 4);
+      std::memcpy(pair + 1, odd + lane, 4);
+    }
+  });
 }
 
-void store_accumulators(Warp& w, const Inst& in, const WgmmaShape& s, MmaAccumulator& d) {
-  if (s.d == Type::f16) {
-    for_each_accumulator(w, in.extra->refs, s.n, 2, [&](uint32_t& slot, int row, int column, int r) {
-      const uint32_t bits = f16_from_double(static_cast<double>(d.at(row, column)));
-      slot = r & 1 ? (slot & 0xFFFF) | bits << 16 : bits;
-    });
-  } else {
-    for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
-      std::memcpy(&slot, &d.at(row, column), 4);
-    });
-  }
+template <class T>
+void store_accumulators(Warp& w, const Inst& in, int n, T (*d)[kMmaRows][kMmaBlock]) {
+  for_each_square(n, d, [&](size_t square, T* from) {
+    uint32_t* even = w.lanes<uint32_t>(in.extra->refs[2 * square]).slots;
+    uint32_t* odd = w.lanes<uint32_t>(in.extra->refs[2 * square + 1]).slots;
+    for (int lane = 0; lane < 32; ++lane) {
+      const T* pair = from + lane / 4 * kMmaBlock + lane % 4 * 2;
+      std::memcpy(even + lane, pair, 4);
+      std::memcpy(odd + lane, pair + 1, 4);
+    }
+  });
+}
+
+void load_f16_accumulators(Warp& w, const Inst& in, int n, MmaAccumulator& d) {
+  for_each_square(n, d.value, [&](size_t square, float* to) {
+    const uint32_t* slots = w.lanes<uint32_t>(in.extra->refs[square]).slots;
+    for (int lane = 0; lane < 32; ++lane)
+      for (int half = 0; half < 2; ++half)
+        to[lane / 4 * kMmaBlock + lane % 4 * 2 + half] =
+            f16_to_f32(static_cast<uint16_t>(slots[lane] >> 16 * half));
+  });
+}
+
+void store_f16_accumulators(Warp& w, const Inst& in, int n, MmaAccumulator& d) {
+  for_each_square(n, d.value, [&](size_t square, float* from) {
+    uint32_t* slots = w.lanes<uint32_t>(in.extra->refs[square]).slots;
+    for (int lane = 0; lane < 32; ++lane) {
+      const float* pair = from + lane / 4 * kMmaBlock + lane % 4 * 2;
+      slots[lane] = f16_from_double(static_cast<double>(pair[0])) |
+                    static_cast<uint32_t>(f16_from_double(static_cast<double>(pair[1]))) << 16;
+    }
+  });
 }
 
 // ---- A in registers
@@ -100,35 +120,27 @@ void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate
   static MmaRows rows;
   static MmaAccumulator d;
   const WgmmaShape& s = op.shape;
-  MmaFormat format = mma_format(s.a, s.b, s.d);
-  if (accumulate && s.n % kMmaBlock == 0) {
-    load_accumulators(w, in, s, d);
-  } else {
+  if (!accumulate || s.n % kMmaBlock)  // an odd half block computes with zeros beside it
     std::memset(d.value, 0, sizeof(d.value[0]) * static_cast<size_t>((s.n + kMmaBlock - 1) / kMmaBlock));
-    if (accumulate) load_accumulators(w, in, s, d);
-  }
+  if (accumulate && s.d == Type::f16) load_f16_accumulators(w, in, s.n, d);
+  if (accumulate && s.d == Type::f32) load_accumulators(w, in, s.n, d.value);
   unpack_rows(s.a, s.a_mn_major, s.negate, op.a_image, rows);
-  mma_multiply(format, rows, unpacked_columns(s.b, s.b_mn_major, s.n, op.b_image), s.n, d);
-  store_accumulators(w, in, s, d);
+  mma_multiply(mma_format(s.a, s.b, s.d), rows, unpacked_columns(s.b, s.b_mn_major, s.n, op.b_image), s.n, d);
+  s.d == Type::f16 ? store_f16_accumulators(w, in, s.n, d) : store_accumulators(w, in, s.n, d.value);
 }
 
 void multiply_integers(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
-  static int32_t d[kMmaRows][kMmaColumns];
+  static MmaIntegers d;
   const WgmmaShape& s = op.shape;
-  std::memset(d, 0, sizeof d);
-  if (accumulate)
-    for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
-      d[row][column] = static_cast<int32_t>(slot);
-    });
+  if (!accumulate) std::memset(d, 0, sizeof d);
+  if (accumulate) load_accumulators(w, in, s.n, d);
   auto a = reinterpret_cast<const uint8_t(*)[32]>(op.a_image.data());
   auto b = reinterpret_cast<const uint8_t(*)[32]>(op.b_image.data());
   if (s.a == Type::b8)
     multiply_bits(a, b, s.n, d);
   else
     multiply_bytes(s.a, s.b, s.saturate, a, b, s.n, d);
-  for_each_accumulator(w, in.extra->refs, s.n, 1, [&](uint32_t& slot, int row, int column, int) {
-    slot = static_cast<uint32_t>(d[row][column]);
-  });
+  store_accumulators(w, in, s.n, d);
 }
 
 // extra->refs: D registers, then A registers when A is not in shared memory.
