@@ -4,6 +4,7 @@
 
 #include "emulator/isa/carry.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/isa/simd.hpp"
 
 namespace emu {
 namespace {
@@ -367,6 +368,7 @@ std::vector<Form> integer_forms() {
       {"dp2a.lo|hi.u32|s32.u32|s32", dp2a},
   };
   for (const Form& f : carry_forms()) forms.push_back(f);
+  for (const Form& f : simd_forms()) forms.push_back(f);
   return forms;
 }
 

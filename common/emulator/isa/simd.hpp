@@ -1,0 +1,13 @@
+// SIMD instructions on bytes and half words of 32-bit registers.
+#pragma once
+
+#include <vector>
+
+#include "emulator/forms.hpp"
+
+namespace emu {
+
+// vadd2 ... vmax4.
+std::vector<Form> simd_forms();
+
+}  // namespace emu
