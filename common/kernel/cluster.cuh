@@ -1,0 +1,15 @@
+// Waiting for the whole cluster.
+#pragma once
+
+#include "ptx/cluster.cuh"
+
+namespace lab {
+
+// __syncthreads for all threads of the cluster. Every thread of a warp executes it together.
+__device__ __forceinline__ void cluster_sync() {
+  __syncwarp();
+  ptx::barrier_cluster_arrive();
+  ptx::barrier_cluster_wait();
+}
+
+}  // namespace lab
