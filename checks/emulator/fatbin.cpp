@@ -3,69 +3,23 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
-
 #include "emulator/report.hpp"
+#include "runtime_support.hpp"
 
 namespace {
 
-using Bytes = std::vector<uint8_t>;
 using emu::FatbinEntry;
-
-template <class T>
-void put(Bytes& bytes, size_t at, T value) {
-  if (bytes.size() < at + sizeof value) bytes.resize(at + sizeof value);
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
-
-struct Entry {
-  uint16_t kind = FatbinEntry::ptx;
-  uint32_t architecture = 90;
-  uint64_t flags = 0x11;
-  std::string payload;
-  uint32_t compressed = 0;
-  uint32_t header = 80;
-};
+using runtime_test::Bytes;
+using runtime_test::container;
+using runtime_test::contains;
+using runtime_test::Entry;
+using runtime_test::put;
 
 Entry ptx(uint32_t architecture, uint64_t flags, const std::string& text) {
-  Entry e;
-  e.architecture = architecture;
-  e.flags |= flags;
-  e.payload = text + '\0';
-  return e;
+  return runtime_test::ptx_entry(architecture, flags, text);
 }
-
 Entry cubin(uint32_t architecture) {
-  Entry e;
-  e.kind = FatbinEntry::cubin;
-  e.architecture = architecture;
-  e.header = 64;
-  e.payload = "\177ELF and machine code";
-  return e;
-}
-
-// The container of these entries, as nvcc lays it out.
-Bytes container(const std::vector<Entry>& entries) {
-  Bytes body;
-  for (const Entry& e : entries) {
-    size_t at = body.size(), padded = (e.payload.size() + 7) / 8 * 8;
-    body.resize(at + e.header + padded);
-    put<uint16_t>(body, at, e.kind);
-    put<uint16_t>(body, at + 2, 0x0101);
-    put<uint32_t>(body, at + 4, e.header);
-    put<uint64_t>(body, at + 8, padded);
-    put<uint32_t>(body, at + 16, e.compressed);
-    put<uint32_t>(body, at + 28, e.architecture);
-    put<uint64_t>(body, at + 40, e.flags);
-    std::memcpy(body.data() + at + e.header, e.payload.data(), e.payload.size());
-  }
-  Bytes all(16);
-  put<uint32_t>(all, 0, 0xBA55ED50);
-  put<uint16_t>(all, 4, 1);
-  put<uint16_t>(all, 6, 16);
-  put<uint64_t>(all, 8, body.size());
-  all.insert(all.end(), body.begin(), body.end());
-  return all;
+  return runtime_test::cubin_entry(architecture);
 }
 
 std::string read(const Bytes& bytes) {
@@ -81,10 +35,6 @@ std::string refusal(const Bytes& bytes) {
     return fault.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 constexpr uint64_t kSpecific = emu::kFatbinArchSpecific, kFamily = emu::kFatbinFamily;

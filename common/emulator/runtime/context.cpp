@@ -1,5 +1,6 @@
 #include "emulator/runtime/context.hpp"
 
+#include <cstdio>
 #include <set>
 
 #include "emulator/fatbin.hpp"
@@ -64,26 +65,39 @@ cudaError_t error_of(const Finding& finding) {
       {"module-variable", cudaErrorInvalidPtx},
       {"unsupported-instruction", cudaErrorInvalidPtx},
       {"out-of-bounds", cudaErrorIllegalAddress},
+      {"write-to-constant", cudaErrorIllegalAddress},
       {"misaligned-address", cudaErrorMisalignedAddress},
+      {"misaligned-tile", cudaErrorMisalignedAddress},
+      {"not-shared-memory", cudaErrorInvalidAddressSpace},
+      {"bad-function-pointer", cudaErrorInvalidPc},
+      {"stack-overflow", cudaErrorHardwareStackError},
       {"assert", cudaErrorAssert},
       {"time-limit", cudaErrorLaunchTimeout},
       {"deadlock", cudaErrorLaunchTimeout},
       {"endless-loop", cudaErrorLaunchTimeout},
-      {"bad-address-space", cudaErrorInvalidAddressSpace},
   };
   auto it = errors.find(finding.id);
   return it == errors.end() ? cudaErrorLaunchFailure : it->second;
 }
 
+namespace {
+std::string& explanation() {
+  static std::string& text = *new std::string;
+  return text;
+}
+}  // namespace
+
+const std::string& last_explanation() {
+  return explanation();
+}
+
 cudaError_t explain(cudaError_t error, const std::string& call, const std::string& title,
                     const std::string& hint) {
-  Finding finding;
-  finding.id = "api-error";
-  finding.severity = Severity::advice;
-  finding.title = call + ": " + title;
-  finding.where = "a call of the host program, which gets " + std::string(cudaGetErrorName(error));
-  finding.hint = hint;
-  Report::instance().add(finding);
+  static std::set<std::string>& said = *new std::set<std::string>;
+  std::string& text = explanation();
+  text = std::string(cudaGetErrorName(error)) + " from " + call + ": " + title + "\n";
+  if (!hint.empty()) text += "  try    " + hint + "\n";
+  if (said.insert(text).second && !Report::instance().quiet) std::fprintf(stderr, "%s", text.c_str());
   return error;
 }
 

@@ -59,7 +59,7 @@ class Context {
   void fault(const Finding& finding, cudaError_t error);
   cudaError_t pending_fault() const { return fault_; }
   cudaError_t surface_fault() {
-    fault_seen_ = true;
+    fault_seen_ = fault_ != cudaSuccess;
     return fault_;
   }
   cudaError_t seen_fault() const { return fault_seen_ ? fault_ : cudaSuccess; }
@@ -78,9 +78,11 @@ class Context {
 // The error code that a program sees for a finding.
 cudaError_t error_of(const Finding& finding);
 
-// Says why a call failed, beyond its code: advice on stderr, once per text. Returns `error`.
+// Says on stderr why a call failed, beyond its code: once per text. It is no finding: a program may try a call and
+// handle its failure. Returns `error`.
 cudaError_t explain(cudaError_t error, const std::string& call, const std::string& title,
                     const std::string& hint);
+const std::string& last_explanation();  // the text of the last one
 
 // What cudaGetLastError returns next; per thread.
 extern thread_local cudaError_t last_error;

@@ -14,7 +14,8 @@ namespace {
 
 [[noreturn]] void bad_value(const char* name, const std::string& value, const std::string& expected) {
   std::fprintf(stderr, "bad environment: %s=%s\n  try    %s\n", name, value.c_str(), expected.c_str());
-  std::exit(2);
+  std::fflush(nullptr);
+  _exit(2);  // this is before main: there is nothing to clean up
 }
 
 Environment read_environment() {
@@ -57,6 +58,7 @@ void at_end(int status, void*) {
 
 // Before other constructors, so that at_end runs after every other function registered for the end of the process.
 __attribute__((constructor(101))) void start() {
+  Report::instance();  // made before at_end is registered, so that it is there until at_end has run
   on_exit(at_end, nullptr);
   environment();
 }

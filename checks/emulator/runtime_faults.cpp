@@ -1,0 +1,196 @@
+// How a program ends when its kernels go wrong, when its device code cannot be run, and when the environment is bad.
+// Each in a process of its own: a fault ends the device's work for good.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "runtime_support.hpp"
+
+using namespace runtime_test;
+
+namespace {
+
+// What a program sees: launch, last error right after it, the call that waits, and a call after that.
+struct Seen {
+  cudaError_t launch, last, wait, after;
+};
+
+Seen run(const std::string& body, unsigned threads = 32) {
+  Registered code(kernel_text("kernel", body));
+  const void* kernel = code.kernel("kernel");
+  void* out = nullptr;
+  cudaMalloc(&out, 64);
+  void* args[] = {&out};
+  Seen s;
+  s.launch = cudaLaunchKernel(kernel, 1, threads, args, 0, nullptr);
+  s.last = cudaGetLastError();
+  s.wait = cudaDeviceSynchronize();
+  s.after = cudaMalloc(&out, 4);
+  return s;
+}
+
+// The codes printed by a child that runs `body`, and how it ended.
+Ended child(const std::string& body, int exit_status = 0) {
+  return in_child([&] {
+    Seen s = run(body);
+    std::printf("%d %d %d %d\n", s.launch, s.last, s.wait, s.after);
+    return exit_status;
+  });
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// This executable once more, with a variable set and nothing to do.
+Ended again(const char* name, const char* value) {
+  return in_child([&] {
+    setenv(name, value, 1);
+    execl("/proc/self/exe", "runtime_faults", "--count", static_cast<char*>(nullptr));
+    return 99;
+  });
+}
+
+struct TemporaryFile {
+  char path[32] = "/tmp/report_XXXXXX";
+  TemporaryFile() { close(mkstemp(path)); }
+  ~TemporaryFile() { unlink(path); }
+};
+
+}  // namespace
+
+TEST_CASE("a fault shows at the first call that waits, stays, and is reported once") {
+  Ended e = child("st.global.u32 [%rd1+64], 1;");
+  CHECK(e.output == "0 0 700 700\n");
+  CHECK(count_of(e.errors, "out-of-bounds") == 1);
+  CHECK(contains(e.errors, "cudaMalloc"));
+}
+
+TEST_CASE("a process in which an error was reported never ends with status 0") {
+  CHECK(child("st.global.u32 [%rd1+64], 1;", 0).status == 1);
+  CHECK(child("st.global.u32 [%rd1+64], 1;", 3).status == 3);
+  CHECK(child("st.global.u32 [%rd1], 1;", 0).status == 0);
+  CHECK(child("st.global.u32 [%rd1], 1;", 0).output == "0 0 0 0\n");
+}
+
+TEST_CASE("each kind of fault has the error code of the GPU") {
+  CHECK(child("ld.global.u32 %r1, [%rd1+2];").output == "0 0 716 716\n");
+  CHECK(child("trap;").output == "0 0 719 719\n");
+  CHECK(child("mov.u64 %rd1, 0;\nst.u32 [%rd1], 1;").output == "0 0 700 700\n");
+}
+
+TEST_CASE("a failed call is no fault: status 0 remains 0") {
+  Ended e = in_child([] {
+    void* p = nullptr;
+    return cudaMalloc(&p, size_t{1} << 60) == cudaErrorMemoryAllocation && cudaGetLastError() != cudaSuccess
+               ? 0
+               : 5;
+  });
+  CHECK(e.status == 0);
+  CHECK(contains(e.errors, "more than this machine has left"));
+}
+
+TEST_CASE("loops and waits that never end are ended: the launch timed out") {
+  Ended loop = in_child([] { return run("again:\nbra again;").wait == cudaErrorLaunchTimeout ? 0 : 5; });
+  CHECK(loop.status == 1);
+  CHECK(contains(loop.errors, "endless-loop"));
+}
+
+TEST_CASE("an instruction that is not supported is refused before the first launch, with its PTX line") {
+  Ended e = in_child([] {
+    Registered code(kernel_text("good", "st.global.u32 [%rd1], 1;") +
+                    kernel_text("bad", "nonsense.u32 %r1, %r2;"));
+    const void* good = code.kernel("good");
+    void* out = nullptr;
+    int a = cudaMalloc(&out, 64);
+    void* args[] = {&out};
+    int b = cudaLaunchKernel(good, 1, 1, args, 0, nullptr);
+    std::printf("%d %d %d\n", a, b, cudaDeviceSynchronize());
+    return 0;
+  });
+  CHECK(e.output == "218 218 218\n");
+  CHECK(contains(e.errors, "nonsense.u32 %r1, %r2;"));
+  CHECK(contains(e.errors, "PTX line"));
+  CHECK(e.status == 1);
+}
+
+TEST_CASE("a program that only asks for the device needs no device code that works") {
+  Ended e = in_child([] {
+    Registered code("this is no PTX");
+    int count = 0;
+    cudaDeviceProp properties;
+    return cudaGetDeviceCount(&count) == cudaSuccess && cudaGetDeviceProperties(&properties, 0) == cudaSuccess
+               ? 0
+               : 5;
+  });
+  CHECK(e.status == 0);
+  CHECK(e.errors == "");
+}
+
+TEST_CASE("device code without usable PTX: the message says how to compile") {
+  auto first_call = [](const Bytes& bytes) {
+    return in_child([&] {
+      Registered code(bytes);
+      void* p = nullptr;
+      std::printf("%d", cudaMalloc(&p, 4));
+      return 0;
+    });
+  };
+  Ended none = first_call(container({cubin_entry(90)}));
+  CHECK(none.output == "209");
+  CHECK(none.status == 1);
+  CHECK(contains(none.errors, "-gencode arch=compute_90a,code=[compute_90a,sm_90a] --no-compress"));
+  Bytes broken = container({ptx_entry(90, 0, ".version 8.6")});
+  broken[0] ^= 1;
+  CHECK(contains(first_call(broken).errors, "the fat binary is damaged"));
+  Ended text = first_call(container({ptx_entry(90, 0, ".version 8.6\n.target sm_90a\n.entry {")}));
+  CHECK(text.output == "218");
+  CHECK(contains(text.errors, "ptx-syntax"));
+}
+
+TEST_CASE("EMU_JSON gets the findings and the statistics at the end of the process") {
+  TemporaryFile report;
+  Ended e = in_child([&] {
+    setenv("EMU_JSON", report.path, 1);
+    execl("/proc/self/exe", "runtime_faults", "-tc=(child) *", "--no-skip", static_cast<char*>(nullptr));
+    return 99;
+  });
+  CHECK(e.status == 1);
+  std::string json = read_file(report.path);
+  CHECK(contains(json, "{\"findings\":[{\"id\":\"out-of-bounds\""));
+  CHECK(contains(json, "\"stats\":{\"launches\":1,"));
+}
+
+TEST_CASE("(child) a program that writes past its memory and ends with 0" * doctest::skip()) {
+  CHECK(run("st.global.u32 [%rd1+64], 1;").wait == cudaErrorIllegalAddress);
+}
+
+TEST_CASE("bad values in the environment end the process before main, with status 2") {
+  for (auto [name, value] : {std::pair<const char*, const char*>{"EMU_SCHEDULE", "sideways"},
+                             {"EMU_SCHEDULE", "random:"},
+                             {"EMU_TIME_LIMIT", "soon"},
+                             {"EMU_TIME_LIMIT", "-1"},
+                             {"EMU_TIME_LIMIT", "0"},
+                             {"EMU_TIME_LIMIT", "nan"},
+                             {"EMU_CHECK", "maybe"},
+                             {"EMU_JSON", "/no/such/folder/report.json"},
+                             {"EMU_JSON", ""}}) {
+    CAPTURE(name);
+    CAPTURE(value);
+    Ended e = again(name, value);
+    CHECK(e.status == 2);
+    CHECK(contains(e.errors, std::string("bad environment: ") + name + "=" + value));
+  }
+  for (auto [name, value] : {std::pair<const char*, const char*>{"EMU_SCHEDULE", "in-order"},
+                             {"EMU_SCHEDULE", "late"},
+                             {"EMU_SCHEDULE", "random:7"},
+                             {"EMU_TIME_LIMIT", "0.5"},
+                             {"EMU_CHECK", "off"}}) {
+    CAPTURE(value);
+    CHECK(again(name, value).status == 0);
+  }
+}
