@@ -33,16 +33,15 @@ __global__ void with_pipeline(const int* in, int* out, int tiles) {
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
   cg::thread_block block = cg::this_thread_block();
   cuda::pipeline<cuda::thread_scope_block> pipeline = cuda::make_pipeline(block, &state);
-  auto load = [&](int t) {
-    pipeline.producer_acquire();
-    if (t < tiles)
-      cuda::memcpy_async(block, stages + t % kStages * kTileInts, in + t * kTileInts, sizeof(int) * kTileInts,
-                         pipeline);
-    pipeline.producer_commit();
-  };
-  for (int t = 0; t < kStages - 1; ++t) load(t);
+  int loaded = 0;
   for (int t = 0; t < tiles; ++t) {
-    load(t + kStages - 1);
+    // As many tiles in flight as there are stages, and none that nobody will wait for.
+    for (; loaded < tiles && loaded < t + kStages; ++loaded) {
+      pipeline.producer_acquire();
+      cuda::memcpy_async(block, stages + loaded % kStages * kTileInts, in + loaded * kTileInts,
+                         sizeof(int) * kTileInts, pipeline);
+      pipeline.producer_commit();
+    }
     pipeline.consumer_wait();
     const int* tile = stages + t % kStages * kTileInts;
     for (int i = threadIdx.x; i < kTileInts; i += blockDim.x) out[t * kTileInts + i] = 2 * tile[i ^ 1] - t;

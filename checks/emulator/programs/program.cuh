@@ -27,7 +27,7 @@ inline void expect(const char* what, long long index, T got, U want) {
 
 // |got - want| <= tolerance; a NaN is never near.
 inline void expect_near(const char* what, long long index, double got, double want, double tolerance) {
-  if (got - want <= tolerance && want - got <= tolerance) return;
+  if (got == want || (got - want <= tolerance && want - got <= tolerance)) return;
   if (++failures() <= 10) std::printf("%s [%lld]: got %.9g, want %.9g\n", what, index, got, want);
 }
 
