@@ -25,7 +25,7 @@ Device current_device() {
                    ", the kernels need exactly 9.0 (Hopper)" + advice);
   }
   return {properties.name, std::string(properties.name) == kEmulator,
-          static_cast<size_t>(properties.l2CacheSize)};
+          static_cast<size_t>(properties.l2CacheSize), properties.multiProcessorCount};
 }
 
 }  // namespace lab

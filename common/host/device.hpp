@@ -11,6 +11,7 @@ struct Device {
   std::string name;
   bool emulator;
   size_t l2_bytes;
+  int multiprocessors;
 };
 
 // There is no device that can run the kernels; what() says why and what to do.

@@ -1,0 +1,204 @@
+// Lesson 09: the CTAs stay. Each computes tile after tile; the result of one leaves while the next is multiplied.
+#include <algorithm>
+
+#include "host/device.hpp"
+#include "host/gemm_program.hpp"
+#include "host/tensor_map.hpp"
+#include "kernel/cluster.cuh"
+#include "kernel/epilogue.cuh"
+#include "kernel/gemm_tile.cuh"
+#include "kernel/pipeline.cuh"
+#include "kernel/wait.cuh"
+#include "ptx/bulk_group.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/cp_async_bulk_tensor.cuh"
+#include "ptx/elect.cuh"
+#include "ptx/fence.cuh"
+#include "ptx/mbarrier.cuh"
+#include "ptx/setmaxnreg.cuh"
+#include "ptx/wgmma.cuh"
+#include "todo.cuh"
+
+using lab::bf16;
+
+constexpr int BK = 64;  // of the sum at a time
+static_assert(BK * sizeof(bf16) == 128, "the 128-byte swizzle allows boxes of at most 128 bytes a row");
+
+// One choice of sizes. kConsumers_: consumer warpgroups, 64 rows of the tile each; BN_: columns of the tile, 128 or
+// 256; kCluster_: CTAs, one below the other in C, that share the tile of B.
+template <int kConsumers_, int BN_, int kStages_, int kCluster_>
+struct Shape {
+  static constexpr int kConsumers = kConsumers_, kStages = kStages_, kCluster = kCluster_;
+  static constexpr int BM = 64 * kConsumers, BN = BN_;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kShareB = BN / kCluster;  // rows of B that one CTA fetches for the cluster
+  static constexpr uint16_t kAllCtas = (1 << kCluster) - 1;
+  static constexpr uint32_t kTileBytes = (BM + BN) * BK * sizeof(bf16);  // what lands on one stage
+
+  struct Smem {
+    alignas(1024) bf16 a[kStages][BM * BK];  // 1024: the 128-byte swizzle repeats every 8 rows of 128 bytes
+    alignas(1024) bf16 b[kStages][BN * BK];
+    // Two blocks for each consumer warp, on their way out.
+    alignas(1024) bf16 c[4 * kConsumers][2][lab::kBlockElements];
+    uint64_t full_bar[kStages];   // completes when both tiles have landed
+    uint64_t empty_bar[kStages];  // completes when every consumer warp of the cluster has read them
+  };
+  static_assert(sizeof(Smem) <= 227 * 1024, "more shared memory than a CTA can have");
+};
+
+// 65536 registers are 168 for each of 384 threads. A consumer needs 128 for its accumulators alone.
+constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
+
+// C = A * B^T.  tmap_a: A, m x k in boxes of BM x BK; tmap_b: B, n x k in boxes of kShareB x BK.  tmap_c: C,
+// m x n in boxes of 16 x 64.  A grid of any number of clusters: each takes every gridDim-th group of tiles.
+template <class S>
+__global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
+    gemm(const __grid_constant__ CUtensorMap tmap_a, const __grid_constant__ CUtensorMap tmap_b,
+         const __grid_constant__ CUtensorMap tmap_c, int m, int n, int k) {
+  constexpr int kRows = S::kCluster * S::BM;  // of C, that a cluster computes at a time
+  extern __shared__ __align__(1024) unsigned char smem_bytes[];
+  typename S::Smem& smem = *reinterpret_cast<typename S::Smem*>(smem_bytes);
+  const int rank = ptx::cluster_ctarank();
+  const int warpgroup = threadIdx.x / 128;
+  const int k_tiles = (k + BK - 1) / BK;
+  const int tiles = ((m + kRows - 1) / kRows) * ((n + S::BN - 1) / S::BN);
+  const int first = blockIdx.x / S::kCluster, step = gridDim.x / S::kCluster;
+
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < S::kStages; ++s) {
+      ptx::mbarrier_init(&smem.full_bar[s], 1);  // one arrival: this CTA's producer's expect_tx
+      ptx::mbarrier_init(&smem.empty_bar[s], S::kCluster * 4 * S::kConsumers);
+    }
+    ptx::fence_mbarrier_init_release_cluster();
+  }
+  lab::cluster_sync();
+
+  if (warpgroup == 0) {  // ---- producer
+    // [region producer]
+    ptx::setmaxnreg_dec<kProducerRegisters>();
+    if (threadIdx.x < 32 && ptx::elect_sync()) {
+      lab::Slot<S::kStages> slot;  // goes on from tile to tile
+      for (int i = first; i < tiles; i += step) {
+        const lab::OutputTile tile = lab::output_tile<kRows, S::BN>(i, m, n);  // of the cluster
+        for (int t = 0; t < k_tiles; ++t, ++slot) {
+          lab::wait(&smem.empty_bar[slot.stage], slot.parity ^ 1);
+          uint64_t* full_bar = &smem.full_bar[slot.stage];
+          ptx::mbarrier_arrive_expect_tx(full_bar, S::kTileBytes);
+          ptx::cp_async_bulk_tensor_2d(smem.a[slot.stage], &tmap_a, t * BK, tile.row + rank * S::BM,
+                                       full_bar);
+          if constexpr (S::kCluster == 1) {
+            ptx::cp_async_bulk_tensor_2d(smem.b[slot.stage], &tmap_b, t * BK, tile.col, full_bar);
+          } else {
+            ptx::cp_async_bulk_tensor_2d_multicast(smem.b[slot.stage] + rank * S::kShareB * BK, &tmap_b,
+                                                   t * BK, tile.col + rank * S::kShareB, full_bar,
+                                                   S::kAllCtas);
+          }
+        }
+      }
+    }
+    // [end region]
+  } else {  // ---- consumers
+    // [region consumer]
+    ptx::setmaxnreg_inc<kConsumerRegisters>();
+    const int warp = threadIdx.x / 32 - 4;  // of the consumers
+    const int row = (warpgroup - 1) * 64;   // of the tile, the first of this warpgroup
+    const auto release = [&](int stage) {
+      if (threadIdx.x % 32 < S::kCluster)
+        ptx::mbarrier_arrive_cluster(&smem.empty_bar[stage], threadIdx.x % 32);
+    };
+    float acc[S::BN / 2] = {};
+    lab::Slot<S::kStages> slot, previous;
+    for (int i = first; i < tiles; i += step) {
+      lab::OutputTile tile;  // of the cluster
+      // [todo 09.1] Find tile number i, as the producer does.
+      tile = lab::output_tile<kRows, S::BN>(i, m, n);
+      // [end]
+      for (int t = 0; t < k_tiles; ++t, ++slot) {
+        bool accumulate;
+        // [todo 09.2] Let the first product of a tile overwrite the accumulator, and the others add to it.
+        accumulate = t > 0;
+        // [end]
+        lab::wait(&smem.full_bar[slot.stage], slot.parity);
+        ptx::wgmma_fence();
+        lab::multiply_tile<BK>(acc, smem.a[slot.stage] + row * BK, smem.b[slot.stage], accumulate);
+        ptx::wgmma_commit_group();
+        ptx::wgmma_wait_group<1>();  // all but the product just started
+        if (t > 0) {
+          release(previous.stage);
+          ++previous;
+        }
+      }
+      ptx::wgmma_wait_group<0>();
+      // [todo 09.3] Hand back the tile's last stage now: the producer need not wait until the result has left.
+      release(previous.stage);
+      ++previous;
+      // [end]
+      lab::store_rows(acc, smem.c[warp], tmap_c, tile.row + rank * S::BM + warp * lab::kBlockRows, tile.col);
+    }
+    // [todo 09.4] After the last tile, wait until the elected lane's stores have read their blocks.
+    if (ptx::elect_sync()) ptx::cp_async_bulk_wait_group_read<0>();
+    // [end]
+    // [end region]
+  }
+  lab::cluster_sync();  // a CTA must not end while the other may still arrive at its barriers
+}
+
+// As many clusters as the GPU holds at a time, or fewer where that takes no more rounds.
+template <class S>
+unsigned clusters(int m, int n, int multiprocessors) {
+  const unsigned tiles = lab::Problem{nullptr, nullptr, nullptr, m, n, 0}.tiles(S::kCluster * S::BM, S::BN);
+  const unsigned most = multiprocessors / S::kCluster;
+  const unsigned rounds = (tiles + most - 1) / most;
+  return (tiles + rounds - 1) / rounds;
+}
+
+template <class S>
+lab::Variant variant(const char* option, const char* help) {
+  const auto prepare = [](const lab::Problem& p) -> lab::Launch {
+    const CUtensorMap tmap_a = lab::make_tensor_map_2d(p.a, p.m, p.k, S::BM, BK);
+    const CUtensorMap tmap_b = lab::make_tensor_map_2d(p.b, p.n, p.k, S::kShareB, BK);
+    const CUtensorMap tmap_c = lab::make_tensor_map_2d(p.c, p.m, p.n, lab::kBlockRows, lab::kBlockCols);
+    const unsigned ctas = S::kCluster * clusters<S>(p.m, p.n, lab::current_device().multiprocessors);
+    return [=] {
+      gemm<S><<<ctas, S::kThreads, sizeof(typename S::Smem)>>>(tmap_a, tmap_b, tmap_c, p.m, p.n, p.k);
+    };
+  };
+  return {option,
+          help,
+          reinterpret_cast<const void*>(gemm<S>),
+          sizeof(typename S::Smem),
+          prepare,
+          {S::BM, S::BN, BK},
+          S::kStages};
+}
+
+using Large = Shape<2, 256, 4, 2>;  // least traffic per FLOP
+using Medium = Shape<2, 128, 6, 2>;
+using Small = Shape<1, 128, 8, 1>;  // most tiles: for problems that would leave SMs idle
+
+// Cycles that the GPU needs for the main loops: rounds of tiles, times what a tile takes. A tile is bound by the
+// tensor core (4096 FLOP a cycle and SM) or by what the L2 cache delivers (about 40 bytes a cycle and SM).
+template <class S>
+double cycles(int m, int n, int k, int multiprocessors) {
+  const double flop = 2.0 * S::BM * S::BN * k;
+  const double bytes = (S::BM + S::kShareB) * sizeof(bf16) * static_cast<double>(k);
+  const unsigned tiles = lab::Problem{nullptr, nullptr, nullptr, m, n, k}.tiles(S::kCluster * S::BM, S::BN);
+  const unsigned most = multiprocessors / S::kCluster;
+  return (tiles + most - 1) / most * std::max(flop / 4096, bytes / 40);
+}
+
+size_t pick(int m, int n, int k) {
+  const int sms = lab::current_device().multiprocessors;
+  const double all[] = {cycles<Large>(m, n, k, sms), cycles<Medium>(m, n, k, sms),
+                        cycles<Small>(m, n, k, sms)};
+  return std::min_element(std::begin(all), std::end(all)) - all;
+}
+
+int main(int argc, char** argv) {
+  const std::vector<lab::Variant> kernels = {
+      variant<Large>("--tile 128x256", "the tile, whatever the size of the problem"),
+      variant<Medium>("--tile 128x128", "likewise"),
+      variant<Small>("--tile 64x128", "likewise; without these the program picks one")};
+  return lab::gemm_main(argc, argv,
+                        {"09_persistent_gemm", "persistent CTAs, tile after tile", {}, 0, kernels, pick});
+}
