@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "emulator/checker/checker.hpp"
 #include "emulator/parser.hpp"
 #include "emulator/runtime/environment.hpp"
 
@@ -130,6 +131,10 @@ Device::Device() {
   machine.schedule = env.schedule;
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
+  if (env.check) {
+    checker_ = std::make_unique<check::Checker>();
+    machine.observer = checker_.get();
+  }
   workspace_ = machine.memory.allocate(kWorkspaceBytes, "grid synchronisation workspace");
 }
 
@@ -151,7 +156,17 @@ void Device::launch(const Program& kernel, LaunchConfig config, const void* cons
     const uint32_t fresh[2] = {kWorkspaceBytes, 0};
     std::memcpy(machine.memory.at(workspace_, kWorkspaceBytes), fresh, sizeof fresh);
   }
-  machine.launch(kernel, config);
+  try {
+    machine.launch(kernel, config);
+  } catch (const Fault& fault) {
+    if (!checker_ || !checker_->found_error()) throw;
+    Finding end = fault.finding();  // how a kernel ends that the checker has already named the error of
+    end.severity = Severity::advice;
+    end.title = "after the error above, the kernel ended here: " + end.title;
+    throw Fault(end);
+  }
 }
+
+Device::~Device() = default;
 
 }  // namespace emu

@@ -15,6 +15,10 @@
 
 namespace emu {
 
+namespace check {
+class Checker;
+}
+
 // A .global or .const variable of a loaded module.
 struct DeviceVariable {
   uint64_t address = 0, bytes = 0;
@@ -74,7 +78,9 @@ class Device {
 
  private:
   Device();
+  ~Device();
   static bool exists_;
+  std::unique_ptr<check::Checker> checker_;  // null with EMU_CHECK=off
   uint64_t workspace_ = 0;  // of grid synchronisation; the first allocation, so the lowest device address
   uint64_t next_grid_ = 1;
   std::list<LoadedModule> modules_;

@@ -27,6 +27,7 @@ struct AccessEvent {
   Cta* const* owner;      // [32] for shared: whose window; null: the executing CTA's
   uint32_t bytes;         // per lane
   bool acquire, release;  // from ld.acquire, st.release, atom.acq_rel ...
+  bool strong;            // relaxed or stronger, volatile, or atomic: no data race with another strong access
 };
 
 enum class FenceKind : uint8_t {

@@ -93,7 +93,7 @@ Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t
 }
 
 void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes, AccessKind kind,
-                    bool acquire, bool release) {
+                    bool acquire, bool release, bool strong) {
   if (!w.machine.observer) return;
   for (Space space : {Space::global, Space::shared}) {
     uint64_t addresses[32];
@@ -106,7 +106,8 @@ void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* reso
       owners[l] = resolved[l].owner;
     });
     if (!lanes) continue;
-    AccessEvent e{kind, space, lanes, addresses, owners, bytes, acquire, release};
+    AccessEvent e{kind,  space,   lanes,   addresses, owners,
+                  bytes, acquire, release, strong || kind == AccessKind::atomic};
     w.machine.observer->on_access(w, in, e);
   }
 }

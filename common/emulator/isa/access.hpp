@@ -33,6 +33,6 @@ inline uint64_t lane_address(Warp& w, const Inst& in, int lane) {
 
 // Tells the observer about one warp access, space by space. resolved[lane] for the lanes of the mask.
 void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes,
-                    AccessKind kind, bool acquire, bool release);
+                    AccessKind kind, bool acquire, bool release, bool strong = false);
 
 }  // namespace emu

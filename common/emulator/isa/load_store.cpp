@@ -7,7 +7,7 @@ namespace emu {
 
 namespace {
 
-constexpr uint32_t kAcquire = 1, kRelease = 2;
+constexpr uint32_t kAcquire = 1, kRelease = 2, kStrong = 4;
 
 // Bytes of one access, taking the short way for the common spaces.
 inline std::byte* quick(Warp& w, Space space, uint64_t address, unsigned bytes) {
@@ -41,7 +41,7 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
       from[l] = resolved[l].bytes;
     }
   });
-  if (watched) observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false);
+  if (watched) observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
   T value[32][8];
   for_lanes(mask, [&](int l) { std::memcpy(value[l], from[l], bytes); });
   for (unsigned i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
       to[l] = resolved[l].bytes;
     }
   });
-  if (watched) observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease);
+  if (watched) observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   for_lanes(mask, [&](int l) {  // lane order: the last lane wins where lanes write the same place
     T value[8];
     for (unsigned i = 0; i < count; ++i) value[i] = static_cast<T>(w.lanes<S>(refs[i])[l]);
@@ -87,7 +87,7 @@ struct B128 {
 Flow load128(Warp& w, const Inst& in, uint32_t mask) {
   Resolved r[32];
   for_lanes(mask, [&](int l) { r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read); });
-  observe_access(w, in, mask, r, 16, AccessKind::read, in.flags & kAcquire, false);
+  observe_access(w, in, mask, r, 16, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
   auto* d = reinterpret_cast<B128*>(w.frame() + in.d);
   for_lanes(mask, [&](int l) { std::memcpy(&d[l], r[l].bytes, 16); });
   count_bytes(w, in.space, false, static_cast<uint64_t>(__builtin_popcount(mask)) * 16);
@@ -96,7 +96,7 @@ Flow load128(Warp& w, const Inst& in, uint32_t mask) {
 Flow store128(Warp& w, const Inst& in, uint32_t mask) {
   Resolved r[32];
   for_lanes(mask, [&](int l) { r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write); });
-  observe_access(w, in, mask, r, 16, AccessKind::write, false, in.flags & kRelease);
+  observe_access(w, in, mask, r, 16, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   auto* s = reinterpret_cast<B128*>(w.frame() + in.b);
   for_lanes(mask, [&](int l) { std::memcpy(r[l].bytes, &s[l], 16); });
   ++w.machine.effects;
@@ -214,6 +214,7 @@ void decode(Decoder& d, const Match& m, Inst& in, bool is_load) {
   d.address(address, space, in);
   if (m.has("acquire")) in.flags |= kAcquire;
   if (m.has("release")) in.flags |= kRelease;
+  if (!m.any_of({"volatile", "relaxed", "acquire", "release"}).empty()) in.flags |= kStrong;
   if (size_of(t) == 16) {
     if (in.count != 1) d.refuse("vectors of .b128");
     in.exec = is_load ? load128 : store128;

@@ -1,0 +1,209 @@
+// The checker: happens-before over threads, engine operations and proxies, for every byte of shared memory and the
+// global bytes a kernel writes. It watches through observer.hpp and changes nothing.
+//
+// How a copy is ordered: when it is issued, its bytes are marked as written by it, and the mark says what a reader
+// must have seen: phase p of mbarrier B, or group g of thread t. A reader whose clock does not hold that is reported,
+// whether or not the bytes happen to be there. So findings do not depend on when the emulator lets copies land.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/async.hpp"
+#include "emulator/checker/clock.hpp"
+#include "emulator/checker/shadow.hpp"
+#include "emulator/machine.hpp"
+#include "emulator/mbarrier.hpp"
+#include "emulator/observer.hpp"
+
+namespace emu::check {
+
+// What one thread knows and has done; the knowledge itself is shared by lanes (WarpState::knowledge).
+struct LaneState {
+  uint32_t fence_epoch = 0;     // its accesses up to this epoch are behind a proxy fence of its own
+  uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;     // cp.async instructions
+  uint32_t bulk_issued = 0, bulk_read = 0, bulk_done = 0;  // bulk groups: latest used, sources read, complete
+  std::vector<uint32_t> cp_commits;                        // cp_issued at each commit
+  uint32_t bulk_commits = 0;
+  bool memory_fence = false;    // has executed fence.acq_rel/sc: its relaxed atomics may carry order
+  Component cp_component = 0, read_component = 0, done_component = 0;  // 0: not yet needed
+};
+
+struct Knowledge {
+  uint32_t mask = 0;
+  Clock clock;
+};
+
+struct WarpState {
+  std::vector<Knowledge> knowledge;        // disjoint masks
+  std::array<uint32_t, 32> epoch;          // starts at 1
+  std::array<LaneState, 32> lanes;
+  uint32_t epoch_block = 0;
+  bool epoch_block_stale = true;
+  int32_t last_source[2] = {-1, -1};       // the latest record of reads and of writes, for reuse
+  uint32_t last_record[2] = {0, 0};
+  uint32_t last_block[2] = {0, 0};
+  uint32_t releases = 0;                   // how often one of its lanes has published what it did
+  uint32_t wgmma_issued = 0;
+  std::vector<uint32_t> wgmma_commits;     // wgmma_issued at each commit
+};
+
+struct CtaState {
+  Cta* cta = nullptr;
+  std::unique_ptr<Shadow> shadow;
+  std::vector<WarpState> warps;
+  struct Bar {
+    uint64_t generation = 0;
+    Clock gathering, complete;
+  };
+  std::array<Bar, 17> bars;  // 16: the cluster barrier is kept in ClusterState
+};
+
+// A question by a thread about a phase, remembered to tell a missing wait from a wait for the wrong phase.
+struct LastWait {
+  uint64_t complete = 0;  // the answer was: phases below this are complete
+  int32_t source = -1;
+  bool used = false;  // bytes of that phase were read after it
+};
+
+struct BarrierState {
+  Mbarrier* bar = nullptr;
+  Component component = 0;
+  uint64_t phase = 0;
+  Clock gathering;                   // of the arrivals of the running phase
+  Clock complete[2];                 // of the latest complete phases, by parity
+  std::vector<uint32_t> in_flight;   // operations that will complete on it
+  uint64_t issued_bytes = 0;         // by copies in the running phase
+  uint32_t init_owner = 0, init_epoch = 0;  // thread component and epoch of the init
+  int32_t init_source = -1;
+  uint64_t seen = 0;                 // phases below this one were seen complete by somebody
+  std::vector<LastWait> waits;       // by thread component
+};
+
+struct ClusterState {
+  uint32_t index = 0;
+  Cluster* cluster = nullptr;
+  uint32_t threads_per_cta = 0;
+  Component components = 0;  // used so far; threads come first
+  std::vector<CtaState> ctas;
+  std::map<const Mbarrier*, BarrierState> barriers;
+  CtaState::Bar cluster_bar;
+  std::map<uint64_t, Clock> sync_words;  // strong accesses to shared words, by rank << 32 | address
+  std::map<uint64_t, Component> warpgroup_component;  // by rank << 16 | warpgroup
+};
+
+struct OpState {
+  AsyncOp::Kind kind = AsyncOp::Kind::cp_async;
+  uint32_t cluster = 0;
+  uint16_t rank = 0, warp = 0;
+  uint8_t lane = 0;
+  int32_t source = -1;
+  bool landed = false, finished = false, observed = false;
+  Component done = 0;       // whoever holds done >= done_value is ordered after its writes
+  uint32_t done_value = 0;
+  Component read = 0;       // likewise for its reads of the source
+  uint32_t read_value = 0;
+  std::array<uint32_t, 32> lane_value{};  // cp.async: per issuing lane
+  const Mbarrier* barrier = nullptr;
+  Swizzle swizzle = Swizzle::none;
+  uint64_t bytes = 0;
+  uint32_t releases = 0;  // of the issuing warp at issue
+};
+
+// Who is making an access that is being checked.
+struct Accessor {
+  ClusterState* cluster = nullptr;
+  CtaState* cta = nullptr;
+  WarpState* warp = nullptr;
+  Warp* hardware = nullptr;
+  const Inst* inst = nullptr;
+  uint32_t lanes = 0;        // all of them must be ordered
+  const OpState* op = nullptr;  // when an engine acts for them
+  bool async_proxy = false;
+};
+
+class Checker : public Observer {
+ public:
+  void on_launch(Machine&, const Program&, const LaunchConfig&) override;
+  void on_launch_end(Machine&) override;
+  void on_cta_start(Cta&) override;
+  void on_cta_end(Cta&) override;
+  void on_exit(Warp&, const Inst&, uint32_t mask) override;
+  void on_access(Warp&, const Inst&, const AccessEvent&) override;
+  void on_fence(Warp&, const Inst&, uint32_t mask, FenceKind, bool cluster_or_wider) override;
+  void on_warp_sync(Warp&, const Inst&, uint32_t mask) override;
+  void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
+  void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
+  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
+  void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
+                        bool acquire) override;
+  void on_async_issue(AsyncOp&) override;
+  void on_async_write(AsyncOp&) override;
+  void on_async_complete(AsyncOp&) override;
+  void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
+  void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
+
+  // The first error of a launch is reported; what follows from it is counted.
+  bool found_error() const { return found_error_; }
+
+ private:
+  const Program* program_ = nullptr;
+  Machine* machine_ = nullptr;
+  Records records_;
+  GlobalShadow global_;
+  std::vector<OpState> ops_;
+  std::map<const Cluster*, ClusterState> clusters_;
+  const Cta* last_cta_ = nullptr;
+  ClusterState* last_cluster_ = nullptr;
+  uint32_t next_cluster_ = 1;
+  std::unordered_map<uint64_t, std::shared_ptr<Clock>> global_words_;  // strong accesses and atomics, by address
+  std::map<std::string, bool> advised_;
+  struct Unwritten {  // a read of shared bytes that nobody had written; a later copy onto them names the cause
+    Finding finding;
+    uint32_t cluster = 0;
+  };
+  std::map<int32_t, Unwritten> unwritten_;  // by source
+  bool found_error_ = false;
+
+  // ---- clocks (order.cpp)
+  ClusterState& cluster_of(const Cta& cta);
+  CtaState& cta_of(const Cta& cta) { return cluster_of(cta).ctas[cta.cluster_rank]; }
+  Component thread_component(const Cta& cta, int warp, int lane) const;
+  template <class F>
+  void update(WarpState& w, uint32_t mask, F f);  // f(Clock&) on the knowledge of exactly these lanes
+  void publish(const Cta& cta, int warp, uint32_t mask, Clock& to);
+  void acquire(WarpState& w, uint32_t mask, const Clock& from);
+  void add_own(const Cta& cta, int warp, uint32_t mask, Clock& to, bool step);
+  BarrierState& barrier_state(Mbarrier& bar);
+  void rotate(BarrierState& b);
+  Component warpgroup_component(Warp& w);
+  void strong_access(Warp& w, const AccessEvent& e);
+
+  // ---- checks (access.cpp)
+  bool ordered(const Accessor& who, int lane, Tag tag, Clock::Kind kind) const;
+  bool ordered_one(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
+  bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
+  void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
+  void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
+  void check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write);
+  uint32_t thread_record(Warp& w, WarpState& state, const Inst& in, bool write, bool again);
+  bool same_thread(Tag a, const Accessor& who, int lane) const;
+  void mark_used(const Accessor& who, Tag write);
+  void issue_group_op(AsyncOp& op, OpState& s);
+  void check_wgmma_swizzle(AsyncOp& op, const Accessor& who);
+
+  // ---- findings (findings.cpp)
+  void conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address, Space space);
+  void unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t address, Space space);
+  void unwritten(const Accessor& who, uint64_t address);
+  void report(Finding f, const Accessor& who, int32_t other_source);
+  SourceLine line_at(int32_t source) const;
+  std::string describe(Tag tag) const;
+  void completed_early(BarrierState& b, const OpState& op);
+  void check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierState& b);
+  void left_behind(const OpState& op, Cta& cta, bool store);
+};
+
+}  // namespace emu::check

@@ -1,0 +1,96 @@
+// Vector clocks: what a thread knows to have happened before its next step.
+//
+// A clock has one entry a component. A component counts the steps of something that orders accesses: a thread's
+// releases, a thread's cp.async instructions, a thread's bulk groups (sources read, and complete), a warpgroup's
+// wgmmas, the phases of an mbarrier. "Access x is tagged (component, value)" means: whoever has an entry of at least
+// `value` for that component is ordered after x.
+//
+// Each entry exists three times, because being ordered is not enough for the async proxy (PTX ISA 9.7.9.25.2):
+//   order    ordered after it
+//   fenced   ordered after a proxy fence that the thread which made the access executed after it
+//   relayed  ordered after a proxy fence of somebody else who was ordered after it
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace emu::check {
+
+using Component = uint32_t;
+
+class Clock {
+ public:
+  enum Kind { order, fenced, relayed };
+
+  uint32_t get(Kind kind, Component c) const { return c < values_[kind].size() ? values_[kind][c] : 0; }
+  void raise(Kind kind, Component c, uint32_t value) {
+    auto& v = values_[kind];
+    if (c >= v.size()) v.resize(c + 1);
+    if (v[c] < value) {
+      v[c] = value;
+      touch();
+    }
+  }
+  void join(const Clock& other) {
+    if (&other == this || other.version_ == version_ || other.version_ == last_joined_) return;
+    for (int k = 0; k < 3; ++k) {
+      auto& mine = values_[k];
+      const auto& theirs = other.values_[k];
+      if (mine.size() < theirs.size()) mine.resize(theirs.size());
+      uint32_t* a = mine.data();
+      const uint32_t* b = theirs.data();
+      for (size_t i = 0, n = theirs.size(); i < n; ++i) a[i] = a[i] < b[i] ? b[i] : a[i];
+    }
+    for (auto& [cluster, clock] : other.foreign_) join_foreign(cluster, clock);
+    touch();
+    last_joined_ = other.version_;  // clocks only grow: joining the same contents again changes nothing
+  }
+  // A proxy fence by a thread that knows this clock: it vouches for everything it is ordered after.
+  void relay_all() {
+    auto& to = values_[relayed];
+    const auto& from = values_[order];
+    if (to.size() < from.size()) to.resize(from.size());
+    for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
+    touch();
+  }
+  bool same_as(const Clock& other) const {
+    if (version_ == other.version_) return true;
+    for (int k = 0; k < 3; ++k)
+      if (values_[k] != other.values_[k]) return false;
+    return foreign_ == other.foreign_;
+  }
+
+  // What is known of the threads of another cluster (through global memory).
+  const Clock* foreign(uint32_t cluster) const {
+    for (auto& f : foreign_)
+      if (f.first == cluster) return f.second.get();
+    return nullptr;
+  }
+  void join_foreign(uint32_t cluster, const std::shared_ptr<const Clock>& clock) {
+    for (auto& f : foreign_)
+      if (f.first == cluster) {
+        if (f.second == clock) return;
+        auto merged = std::make_shared<Clock>(*f.second);
+        merged->join(*clock);
+        f.second = merged;
+        touch();
+        return;
+      }
+    foreign_.push_back({cluster, clock});
+    touch();
+  }
+  const std::vector<std::pair<uint32_t, std::shared_ptr<const Clock>>>& foreigners() const { return foreign_; }
+  void forget_foreigners() { foreign_.clear(); }
+
+ private:
+  std::vector<uint32_t> values_[3];
+  std::vector<std::pair<uint32_t, std::shared_ptr<const Clock>>> foreign_;
+  uint64_t version_ = 0, last_joined_ = UINT64_MAX;  // equal versions: equal contents
+  static inline uint64_t next_version_ = 0;
+  void touch() { version_ = ++next_version_; }
+};
+
+}  // namespace emu::check

@@ -1,0 +1,328 @@
+// Who is ordered after whom: barriers, mbarriers, groups, fences and warp-level instructions move knowledge.
+#include "emulator/checker/checker.hpp"
+
+namespace emu::check {
+
+void Checker::on_launch(Machine& machine, const Program& program, const LaunchConfig&) {
+  machine_ = &machine;
+  program_ = &program;
+  records_.clear();
+  global_.clear();
+  ops_.assign(1, OpState());
+  clusters_.clear();
+  last_cta_ = nullptr;
+  global_words_.clear();
+  advised_.clear();
+  found_error_ = false;
+  next_cluster_ = 1;
+}
+
+void Checker::on_launch_end(Machine&) {
+  records_.clear();
+  global_.clear();
+  clusters_.clear();
+  last_cta_ = nullptr;
+  global_words_.clear();
+}
+
+void Checker::on_cta_start(Cta& cta) {
+  ClusterState& c = clusters_[cta.cluster];
+  if (!c.cluster) {
+    c.cluster = cta.cluster;
+    c.index = next_cluster_++;
+    c.threads_per_cta = static_cast<uint32_t>(cta.warps.size() * 32);
+    c.components = static_cast<Component>(c.threads_per_cta * cta.cluster->ctas.size());
+    c.ctas.resize(cta.cluster->ctas.size());
+  }
+  CtaState& s = c.ctas[cta.cluster_rank];
+  s.cta = &cta;
+  s.shadow = std::make_unique<Shadow>(cta.shared.size());
+  s.warps.resize(cta.warps.size());
+  for (WarpState& w : s.warps) {
+    w.knowledge.push_back({0xFFFFFFFFu, Clock()});
+    w.epoch.fill(1);
+  }
+}
+
+ClusterState& Checker::cluster_of(const Cta& cta) {
+  if (&cta != last_cta_) {
+    last_cta_ = &cta;
+    last_cluster_ = &clusters_.at(cta.cluster);
+  }
+  return *last_cluster_;
+}
+
+Component Checker::thread_component(const Cta& cta, int warp, int lane) const {
+  return static_cast<Component>(cta.cluster_rank * cta.warps.size() * 32 + static_cast<size_t>(warp * 32 + lane));
+}
+
+// Applies f to the clock of exactly these lanes; lanes that know the same share a clock.
+template <class F>
+void Checker::update(WarpState& w, uint32_t mask, F f) {
+  const size_t count = w.knowledge.size();
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t inside = w.knowledge[i].mask & mask;
+    if (!inside || inside == w.knowledge[i].mask) continue;
+    Knowledge rest{w.knowledge[i].mask & ~mask, w.knowledge[i].clock};
+    w.knowledge[i].mask = inside;
+    w.knowledge.push_back(std::move(rest));
+  }
+  for (Knowledge& k : w.knowledge)
+    if (k.mask & mask) f(k.clock);
+  for (size_t i = 0; i < w.knowledge.size(); ++i)
+    for (size_t k = w.knowledge.size() - 1; k > i; --k)
+      if (w.knowledge[i].clock.same_as(w.knowledge[k].clock)) {
+        w.knowledge[i].mask |= w.knowledge[k].mask;
+        w.knowledge.erase(w.knowledge.begin() + static_cast<std::ptrdiff_t>(k));
+      }
+}
+
+// What the lanes did themselves, up to now. step: what they do from now on is not covered.
+void Checker::add_own(const Cta& cta, int warp, uint32_t mask, Clock& to, bool step) {
+  WarpState& w = cta_of(cta).warps[static_cast<size_t>(warp)];
+  for_lanes(mask, [&](int l) {
+    const LaneState& lane = w.lanes[static_cast<size_t>(l)];
+    const Component me = thread_component(cta, warp, l);
+    to.raise(Clock::order, me, w.epoch[static_cast<size_t>(l)]);
+    to.raise(Clock::fenced, me, lane.fence_epoch);
+    if (lane.cp_component) {
+      to.raise(Clock::order, lane.cp_component, lane.cp_done);
+      to.raise(Clock::fenced, lane.cp_component, lane.cp_fenced);
+    }
+    if (lane.read_component) {
+      to.raise(Clock::order, lane.read_component, lane.bulk_read);
+      to.raise(Clock::order, lane.done_component, lane.bulk_done);
+    }
+    if (step) ++w.epoch[static_cast<size_t>(l)];
+  });
+  if (step) w.epoch_block_stale = true;
+}
+
+void Checker::publish(const Cta& cta, int warp, uint32_t mask, Clock& to) {
+  WarpState& w = cta_of(cta).warps[static_cast<size_t>(warp)];
+  for (Knowledge& k : w.knowledge)
+    if (k.mask & mask) to.join(k.clock);
+  add_own(cta, warp, mask, to, true);
+  ++w.releases;
+}
+
+void Checker::acquire(WarpState& w, uint32_t mask, const Clock& from) {
+  update(w, mask, [&](Clock& c) { c.join(from); });
+}
+
+// ---- barriers
+
+void Checker::on_bar_arrive(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) {
+  ClusterState& cluster = cluster_of(w.cta);
+  CtaState::Bar& bar = barrier == 16 ? cluster.cluster_bar : cta_of(w.cta).bars[barrier];
+  if (bar.generation != generation) {
+    bar.complete = std::move(bar.gathering);
+    bar.gathering = Clock();
+    bar.generation = generation;
+  }
+  publish(w.cta, w.index, mask, bar.gathering);
+}
+
+void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) {
+  ClusterState& cluster = cluster_of(w.cta);
+  CtaState::Bar& bar = barrier == 16 ? cluster.cluster_bar : cta_of(w.cta).bars[barrier];
+  acquire(cta_of(w.cta).warps[static_cast<size_t>(w.index)], mask,
+          bar.generation == generation ? bar.gathering : bar.complete);
+}
+
+void Checker::on_warp_sync(Warp& w, const Inst&, uint32_t mask) {
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  Clock all;
+  publish(w.cta, w.index, mask, all);
+  acquire(state, mask, all);
+}
+
+// ---- fences
+
+void Checker::on_fence(Warp& w, const Inst&, uint32_t mask, FenceKind kind, bool) {
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  if (kind == FenceKind::memory)
+    for_lanes(mask, [&](int l) { state.lanes[static_cast<size_t>(l)].memory_fence = true; });
+  const bool proxy = kind == FenceKind::proxy_async || kind == FenceKind::proxy_async_shared ||
+                     kind == FenceKind::proxy_async_global;
+  if (!proxy) return;
+  for_lanes(mask, [&](int l) {
+    LaneState& lane = state.lanes[static_cast<size_t>(l)];
+    lane.fence_epoch = state.epoch[static_cast<size_t>(l)]++;
+    lane.cp_fenced = lane.cp_done;
+  });
+  state.epoch_block_stale = true;
+  update(state, mask, [](Clock& c) { c.relay_all(); });
+}
+
+// ---- mbarriers
+
+BarrierState& Checker::barrier_state(Mbarrier& bar) {
+  ClusterState& cluster = cluster_of(*bar.cta);
+  BarrierState& b = cluster.barriers[&bar];
+  if (!b.bar) {
+    b.bar = &bar;
+    b.component = cluster.components++;
+    b.phase = bar.phase;
+    b.waits.resize(cluster.threads_per_cta * cluster.ctas.size());
+  }
+  return b;
+}
+
+// The barrier may have completed a phase since it was looked at.
+void Checker::rotate(BarrierState& b) {
+  while (b.phase < b.bar->phase) {
+    b.complete[b.phase & 1] = std::move(b.gathering);
+    b.gathering = Clock();
+    ++b.phase;
+    b.issued_bytes = 0;
+    for (uint32_t index : b.in_flight)
+      if (!ops_[index].landed) {
+        completed_early(b, ops_[index]);
+        ops_[index].done_value = static_cast<uint32_t>(b.phase) + 1;
+        b.issued_bytes += ops_[index].bytes;
+      }
+  }
+}
+
+void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t, bool release) {
+  if (op == MbarrierOp::init) {
+    ClusterState& cluster = cluster_of(*bar.cta);
+    auto old = cluster.barriers.find(&bar);
+    if (old != cluster.barriers.end()) {
+      const Component component = old->second.component;
+      old->second = BarrierState();
+      old->second.bar = &bar;
+      old->second.component = component;
+      old->second.waits.resize(cluster.threads_per_cta * cluster.ctas.size());
+    }
+    BarrierState& b = barrier_state(bar);
+    b.phase = 0;
+    WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+    b.init_owner = thread_component(w.cta, w.index, lane);
+    b.init_epoch = state.epoch[static_cast<size_t>(lane)];
+    b.init_source = in.source;
+    return;
+  }
+  BarrierState& b = barrier_state(bar);
+  rotate(b);
+  if (op == MbarrierOp::complete_tx || op == MbarrierOp::cp_async_arrive) return;  // engines: on_async_*
+  check_initialised(w, in, 1u << lane, b);
+  if ((op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop) && release)
+    publish(w.cta, w.index, 1u << lane, b.gathering);
+}
+
+void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase, bool result,
+                               bool acquires) {
+  BarrierState& b = barrier_state(bar);
+  rotate(b);
+  check_initialised(w, in, mask, b);
+  if (!result) return;
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  const uint64_t complete = phase + 1;  // phases below this are; 0 for the phase before phase 0
+  b.seen = std::max(b.seen, complete);
+  if (complete > 0 && acquires)
+    update(state, mask, [&](Clock& c) {
+      c.join(b.complete[phase & 1]);
+      c.raise(Clock::order, b.component, static_cast<uint32_t>(complete));
+    });
+  for_lanes(mask, [&](int l) {
+    LastWait& last = b.waits[thread_component(w.cta, w.index, l)];
+    last = {complete, in.source, false};
+  });
+}
+
+// ---- async-groups
+
+void Checker::on_commit(Warp& w, const Inst&, uint32_t mask, GroupKind kind) {
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  if (kind == GroupKind::wgmma) {
+    state.wgmma_commits.push_back(state.wgmma_issued);
+    return;
+  }
+  for_lanes(mask, [&](int l) {
+    LaneState& lane = state.lanes[static_cast<size_t>(l)];
+    if (kind == GroupKind::cp_async) lane.cp_commits.push_back(lane.cp_issued);
+    else ++lane.bulk_commits;
+  });
+}
+
+void Checker::on_group_wait(Warp& w, const Inst&, uint32_t mask, GroupKind kind, uint32_t n, bool read) {
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  if (kind == GroupKind::wgmma) {
+    const size_t commits = state.wgmma_commits.size();
+    if (commits > n) {
+      const uint32_t done = state.wgmma_commits[commits - n - 1];
+      const Component c = warpgroup_component(w);
+      update(state, mask, [&](Clock& clock) { clock.raise(Clock::order, c, done); });
+    }
+    return;
+  }
+  for_lanes(mask, [&](int l) {
+    LaneState& lane = state.lanes[static_cast<size_t>(l)];
+    if (kind == GroupKind::cp_async) {
+      const size_t commits = lane.cp_commits.size();
+      if (commits > n) lane.cp_done = std::max(lane.cp_done, lane.cp_commits[commits - n - 1]);
+    } else if (lane.bulk_commits > n) {
+      const uint32_t done = lane.bulk_commits - n;
+      lane.bulk_read = std::max(lane.bulk_read, done);
+      if (!read) lane.bulk_done = std::max(lane.bulk_done, done);
+    }
+  });
+}
+
+Component Checker::warpgroup_component(Warp& w) {
+  ClusterState& cluster = cluster_of(w.cta);
+  const uint64_t key = (static_cast<uint64_t>(w.cta.cluster_rank) << 16) | static_cast<uint64_t>(w.index / 4);
+  auto it = cluster.warpgroup_component.find(key);
+  if (it == cluster.warpgroup_component.end())
+    it = cluster.warpgroup_component.insert({key, cluster.components++}).first;
+  return it->second;
+}
+
+// ---- strong accesses (atomics, volatile, relaxed, acquire, release) order their threads through the word they touch
+
+void Checker::strong_access(Warp& w, const AccessEvent& e) {
+  CtaState& cta = cta_of(w.cta);
+  WarpState& state = cta.warps[static_cast<size_t>(w.index)];
+  const bool reads = e.kind != AccessKind::write, may_write = e.kind != AccessKind::read;
+  for_lanes(e.mask, [&](int l) {
+    const uint32_t one = 1u << l;
+    // A relaxed access orders only what a fence before it covers (PTX ISA 8.9.4).
+    const bool writes = may_write && (e.release || state.lanes[static_cast<size_t>(l)].memory_fence);
+    if (e.space == Space::shared) {
+      const Cta& owner = *e.owner[l];
+      auto& words = cluster_of(owner).sync_words;
+      const uint64_t key = (static_cast<uint64_t>(owner.cluster_rank) << 32) | e.addr[l];
+      auto word = words.find(key);
+      if (reads && word != words.end()) acquire(state, one, word->second);
+      if (writes) publish(w.cta, w.index, one, words[key]);
+      return;
+    }
+    // Global: other clusters see a snapshot of this cluster's knowledge.
+    const uint32_t cluster = cluster_of(w.cta).index;
+    auto found = global_words_.find(e.addr[l]);
+    if (reads && found != global_words_.end()) {
+      const auto seen = found->second;
+      update(state, one, [&](Clock& c) {
+        for (auto& [other, clock] : seen->foreigners())
+          if (other == cluster) c.join(*clock);
+          else c.join_foreign(other, clock);
+      });
+    }
+    if (writes) {
+      auto& word = global_words_[e.addr[l]];
+      auto mine = std::make_shared<Clock>();
+      publish(w.cta, w.index, one, *mine);
+      auto merged = std::make_shared<Clock>();
+      if (word)
+        for (auto& [other, clock] : word->foreigners()) merged->join_foreign(other, clock);
+      for (auto& [other, clock] : mine->foreigners()) merged->join_foreign(other, clock);
+      mine->forget_foreigners();
+      merged->join_foreign(cluster, mine);
+      word = merged;
+    }
+  });
+}
+
+}  // namespace emu::check

@@ -1,0 +1,45 @@
+#include "emulator/checker/shadow.hpp"
+
+#include <algorithm>
+
+namespace emu::check {
+
+Tag Records::combine(Tag a, Tag b) {
+  if (a == b || a == 0) return b;
+  const uint64_t key = (static_cast<uint64_t>(a) << 32) | b;
+  auto it = combined_.find(key);
+  if (it != combined_.end()) return it->second;
+  std::vector<Tag> members;
+  each(a, [&](Tag t) { members.push_back(t); });
+  // A later access of the same thread or operation takes the place of its earlier one.
+  const Record rb = of(b);
+  members.erase(std::remove_if(members.begin(), members.end(),
+                               [&](Tag t) {
+                                 const Record& r = of(t);
+                                 return rb.kind == Record::Kind::threads && r.kind == rb.kind && r.warp == rb.warp &&
+                                        r.rank == rb.rank && r.cluster == rb.cluster && lane_of(t) == lane_of(b);
+                               }),
+                members.end());
+  members.push_back(b);
+  Tag result;
+  if (members.size() == 1) {
+    result = b;
+  } else {
+    Record set;
+    set.kind = Record::Kind::set;
+    set.detail = static_cast<uint32_t>(sets_.size());
+    sets_.push_back(members);
+    result = add(set) << 5;
+  }
+  if (combined_.size() > 100000) combined_.clear();
+  return combined_[key] = result;
+}
+
+void Records::clear() {
+  records_.assign(1, Record());
+  epochs_.clear();
+  sets_.clear();
+  combined_.clear();
+}
+
+}  // namespace emu::check

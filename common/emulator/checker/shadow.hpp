@@ -1,0 +1,115 @@
+// Shadow memory: for every byte, who wrote it last and who has read it since.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/types.hpp"
+
+namespace emu::check {
+
+// Who touched a byte: the lanes of one warp instruction, one engine operation, or a set of such.
+// A Tag is a record number and, in the low 5 bits, the lane. Tag 0: nobody.
+using Tag = uint32_t;
+
+struct Record {
+  enum class Kind : uint8_t { none, threads, op, set };
+  Kind kind = Kind::none;
+  bool again = false;      // threads, reads: the same thread had read these bytes before and has released since
+  uint16_t warp = 0;       // threads: warp of the CTA
+  uint16_t rank = 0;       // CTA in the cluster
+  uint32_t cluster = 0;
+  int32_t source = -1;     // Program source index
+  uint32_t detail = 0;     // threads: epoch block; op: index of the operation; set: index of the member list
+};
+
+class Records {
+ public:
+  Records() { records_.emplace_back(); }
+  const Record& of(Tag tag) const { return records_[tag >> 5]; }
+  static int lane_of(Tag tag) { return static_cast<int>(tag & 31); }
+  uint32_t add(const Record& r) {
+    records_.push_back(r);
+    return static_cast<uint32_t>(records_.size() - 1);
+  }
+  uint32_t add_epochs(const std::array<uint32_t, 32>& epochs) {
+    epochs_.push_back(epochs);
+    return static_cast<uint32_t>(epochs_.size() - 1);
+  }
+  uint32_t epoch(const Record& r, int lane) const { return epochs_[r.detail][static_cast<size_t>(lane)]; }
+
+  // The set of a's members and b. Asked for often with the same arguments: the answers are kept.
+  Tag combine(Tag a, Tag b);
+  // Calls f(tag) for each single accessor of the tag.
+  template <class F>
+  void each(Tag tag, F f) const {
+    const Record& r = of(tag);
+    if (r.kind == Record::Kind::set) {
+      for (Tag t : sets_[r.detail]) f(t);
+    } else if (tag) {
+      f(tag);
+    }
+  }
+  size_t size() const { return records_.size(); }
+  void clear();
+
+ private:
+  std::vector<Record> records_;
+  std::vector<std::array<uint32_t, 32>> epochs_;
+  std::vector<std::vector<Tag>> sets_;
+  std::unordered_map<uint64_t, Tag> combined_;
+};
+
+struct ByteTags {
+  Tag write = 0, read = 0;
+};
+
+// A run of bytes. 8 bytes of shadow for each byte.
+class Shadow {
+ public:
+  explicit Shadow(size_t bytes) : write_(bytes), read_(bytes) {}
+  Tag* writes() { return write_.data(); }
+  Tag* reads() { return read_.data(); }
+  size_t size() const { return write_.size(); }
+
+ private:
+  std::vector<Tag> write_, read_;
+};
+
+// Global memory, by pages that somebody touched.
+class GlobalShadow {
+ public:
+  static constexpr uint64_t kPage = 4096;
+  Shadow* find(uint64_t address) {
+    uint64_t page = address / kPage;
+    if (page == last_page_) return last_;
+    auto it = pages_.find(page);
+    if (it == pages_.end()) return nullptr;
+    last_page_ = page;
+    return last_ = it->second.get();
+  }
+  Shadow& at(uint64_t address) {
+    if (Shadow* s = find(address)) return *s;
+    auto& slot = pages_[address / kPage];
+    slot = std::make_unique<Shadow>(kPage);
+    last_page_ = address / kPage;
+    last_ = slot.get();
+    return *last_;
+  }
+  void clear() {
+    pages_.clear();
+    last_page_ = UINT64_MAX;
+    last_ = nullptr;
+  }
+  size_t pages() const { return pages_.size(); }
+
+ private:
+  std::unordered_map<uint64_t, std::unique_ptr<Shadow>> pages_;
+  uint64_t last_page_ = UINT64_MAX;
+  Shadow* last_ = nullptr;
+};
+
+}  // namespace emu::check
