@@ -157,8 +157,11 @@ LaunchConfig shape(dim3 grid, dim3 block) {
   return config;
 }
 
+// cudaLaunchAttributePreferredSharedMemoryCarveout, which the headers of CUDA 12.4 do not have yet.
+constexpr int kAttributeCarveout = 14;
+
 cudaError_t apply(const cudaLaunchAttribute& a, LaunchConfig& config) {
-  switch (a.id) {
+  switch (static_cast<int>(a.id)) {
     case cudaLaunchAttributeClusterDimension:
       config.cluster = {a.val.clusterDim.x, a.val.clusterDim.y, a.val.clusterDim.z};
       return config.cluster.count() ? cudaSuccess : cudaErrorInvalidValue;
@@ -174,7 +177,7 @@ cudaError_t apply(const cudaLaunchAttribute& a, LaunchConfig& config) {
     case cudaLaunchAttributeClusterSchedulingPolicyPreference:
     case cudaLaunchAttributeMemSyncDomain:
     case cudaLaunchAttributeMemSyncDomainMap:
-    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case kAttributeCarveout:
       return cudaSuccess;
     case cudaLaunchAttributeProgrammaticEvent:
       return cudaEventRecord(a.val.programmaticEvent.event, nullptr);
