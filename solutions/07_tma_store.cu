@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         // [end]
       }
     }
-    // [todo 07.5] Before the CTA ends, and its shared memory with it, wait until every store has read its block.
+    // [todo 07.5] Wait until every store has read its block; shared memory ends with the CTA.
     if (elected) ptx::cp_async_bulk_wait_group_read<0>();
     // [end]
     // [end region]

@@ -115,7 +115,7 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
       // [end]
       for (int t = 0; t < k_tiles; ++t, ++slot) {
         bool accumulate;
-        // [todo 09.2] Let the first product of a tile overwrite the accumulator, and the others add to it.
+        // [todo 09.2] Let the first product of a tile overwrite acc, and the others add to it.
         accumulate = t > 0;
         // [end]
         lab::wait(&smem.full_bar[slot.stage], slot.parity);
@@ -129,7 +129,7 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
         }
       }
       ptx::wgmma_wait_group<0>();
-      // [todo 09.3] Hand back the tile's last stage now: the producer need not wait until the result has left.
+      // [todo 09.3] Hand back the last stage now, not when the result has left.
       release(previous.stage);
       ++previous;
       // [end]

@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(kThreads, 1)
         // [end]
       }
     }
-    // [todo 07.5] Before the CTA ends, and its shared memory with it, wait until every store has read its block.
-    TODO_OPEN("07.5", "Before the CTA ends, and its shared memory with it, wait until every store has read its block.");
+    // [todo 07.5] Wait until every store has read its block; shared memory ends with the CTA.
+    TODO_OPEN("07.5", "Wait until every store has read its block; shared memory ends with the CTA.");
     // [end]
     // [end region]
   }
