@@ -1,6 +1,6 @@
 # The front door: `make` prints the commands. The work is done by CMake and by the scripts in checks/scripts.
 #   BUILD_DIR=build   where everything is built      DEVICE=gpu|emu   instead of the best device
-#   JOBS=N            parallel compilations and tests
+#   JOBS=N            parallel compilations and tests    ARGS="--m 1024"   for the programs of run and run-NN
 BUILD_DIR ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 DEVICE ?=
@@ -27,11 +27,11 @@ build: setup
 
 run: setup
 	$(COMPILE) ladder
-	@$(PY)/run_ladder.py
+	@$(PY)/run_ladder.py $(ARGS)
 
 run-%: setup
 	$(COMPILE) ladder
-	@$(PY)/run_ladder.py --lesson '$*'
+	@$(PY)/run_ladder.py --lesson '$*' $(ARGS)
 
 test: setup
 	@$(PY)/run_device.py --default emu
@@ -64,7 +64,7 @@ doctor:
 	@sh $(SCRIPTS)/doctor.sh
 
 bench-emulator: setup
-	$(COMPILE) ladder
+	$(COMPILE) ladder bench.emulator_rates.emu
 	@$(PY)/run_bench_emulator.py
 
 record: setup

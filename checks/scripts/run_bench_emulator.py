@@ -1,8 +1,8 @@
 """How fast the emulator is on one core: emulated thread instructions and wgmma FLOP per second of wall time.
 
-Runs the worked program of every lesson several times on the emulator and prints the median rate with its spread. The
-time is the process's: building the program's decoded form, the launches, and the check of the result.
-Exit: 0 if every run was right, 1 if not.
+Runs two programs made for it (ordinary instructions only; wgmma only) and the worked program of every lesson, each
+many times in one process, and prints the median with its spread. Times are those of the launches alone.
+Exit: 0 if every program was right, 1 if not, 2 for bad input.
 """
 
 import argparse
@@ -11,11 +11,11 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-from run_common import BUILD, lessons, table, tools
-from run_device import Choice
-from run_ladder import run, verdict
+from run_common import BUILD, OK, WRONG, lessons, table, tools
+from run_ladder import load
 
 
 def machine():
@@ -28,38 +28,57 @@ def machine():
         return platform.machine()
 
 
-def spread(values, scale):
-    ordered = sorted(v / scale for v in values)
-    return f"{statistics.median(ordered):.1f}", f"{ordered[0]:.1f} .. {ordered[-1]:.1f}"
+def measure(command, repeat):
+    """Runs a program that launches one kernel `repeat` times. Returns (ms [min, median, max], stats a launch), or
+    None and prints why."""
+    with tempfile.TemporaryDirectory() as folder:
+        emu, result = Path(folder, "emu.json"), Path(folder, "result.json")
+        rates = command[0].name.startswith("emulator_rates")
+        arguments = [str(repeat)] if rates else ["--repeat", str(repeat), "--json", str(result)]
+        done = subprocess.run([str(c) for c in command] + arguments, env=dict(os.environ, EMU_JSON=str(emu)),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        stats, said = load(emu).get("stats", {}), load(result)
+        if done.returncode != 0 or not stats.get("launches"):
+            print(f"{command[0].name} ended with exit code {done.returncode}\n{done.stdout}")
+            return None
+        if rates:
+            times = sorted(float(line) for line in done.stdout.split())
+            ms = [times[0], statistics.median(times), times[-1]]
+        else:
+            ms = [said["ms_min"], said["ms_median"], said["ms_max"]]
+        return ms, {key: value / stats["launches"] for key, value in stats.items()}
+
+
+def cells(name, ms, stats):
+    """One row: the rates at the median time, and from the slowest launch to the fastest."""
+    row = [name, f"{ms[1]:,.1f} ms"]
+    for key, unit in (("thread_instructions", 1e6), ("wgmma.flop", 1e9)):
+        rates = [stats.get(key, 0) / (t * 1e-3) / unit for t in ms]
+        row += [f"{rates[1]:.1f}", f"{rates[2]:.1f} .. {rates[0]:.1f}"] if rates[1] else ["-", "-"]
+    return row
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="runs of each program (5)")
-    parser.add_argument("--lesson", help="04, or 04_tma_single_stage; default: all")
+    parser.add_argument("--repeat", type=int, default=20, help="launches of each program (20)")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the programs inherit it: one core
     compiler = subprocess.run([tools()["CXX_COMPILER"], "--version"], capture_output=True, text=True).stdout
-    print(f"emulator on one core of {machine()}, {compiler.splitlines()[0]}, build folder {BUILD}, "
-          f"{options.runs} runs each\n")
+    print(f"emulator on one core of {machine()}, {compiler.splitlines()[0]}, {options.repeat} launches each\n")
 
-    choice = Choice("emu", "emulator (CPU)", "", {"DEVICE": "emu"})
-    rows, wrong = [], 0
-    for lesson in lessons(options.lesson):
-        runs = [run(lesson, choice, []) for _ in range(options.runs)]
-        bad = [r for r in runs if verdict(r) != "right" or not r["emu"].get("stats")]
-        if bad:
-            wrong += 1
-            print(f"{lesson.name}: {verdict(bad[0])}\n{bad[0]['output']}")
-            continue
-        instructions, flop = ([r["emu"]["stats"].get(key, 0) / r["seconds"] for r in runs]
-                              for key in ("thread_instructions", "wgmma.flop"))
-        seconds = statistics.median(r["seconds"] for r in runs)
-        rows.append([lesson.name, f"{seconds * 1e3:,.0f} ms", *spread(instructions, 1e6), *spread(flop, 1e9)])
+    rates = BUILD / "bench" / "emulator_rates.emu"
+    programs = [("threads only", [rates, "threads"]), ("wgmma only", [rates, "wgmma"])]
+    programs += [(lesson.name, [lesson.program("emu")]) for lesson in lessons()]
+    rows, failed = [], False
+    for name, command in programs:
+        measured = measure(command, options.repeat)
+        failed = failed or measured is None
+        if measured:
+            rows.append(cells(name, *measured))
     if rows:
-        table(["program", "time", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"], rows)
-    return 1 if wrong else 0
+        table(["program", "launch", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"], rows)
+    return WRONG if failed else OK
 
 
 if __name__ == "__main__":

@@ -21,5 +21,5 @@ The TMA workbook: from thread copies to a Hopper GEMM fed by the copy engine.
   make clean            remove the build folder             make distclean      and .venv
 
   DEVICE=gpu|emu        instead of the best device          JOBS=N   parallel jobs
-  BUILD_DIR=folder      instead of build
+  BUILD_DIR=folder      instead of build                   ARGS="--m 1024"   for run and run-NN
 END
