@@ -8,9 +8,9 @@
 namespace emu {
 namespace {
 
-constexpr int kZeroExponent = -126;
-// Bounds of the fast sum (see fused_rows): no product or scale leaves the normal range of f32, and the exponent of a
-// product with a zero is never the largest.
+// Lower than that of any product: a term that is zero never decides the alignment.
+constexpr int kZeroExponent = -1000;
+// Bounds of the fast sum (see fused_rows): no product or scale leaves the normal range of f32.
 constexpr int kPlainExponent = 40;
 constexpr int kPlainLowest = -80, kPlainHighest = 100;
 
@@ -57,17 +57,21 @@ int accumulator_exponent(float value, bool is_f16) {
   return std::max(std::ilogb(value), is_f16 ? -14 : -126);
 }
 
-// The exact sum, cut toward zero to an f32 with `result_bits` fraction bits. A zero sum is +0.
+// The exact sum, cut toward zero to an f32 with `result_bits` fraction bits.
 float cut_to_f32(double sum, int result_bits) {
-  if (sum == 0) return 0;
-  const int exponent = std::max(std::ilogb(sum), -126);
+  const int exponent = std::max(sum == 0 ? 0 : std::ilogb(sum), -126);
   const double cut = std::trunc(std::ldexp(sum, result_bits - exponent));
   return static_cast<float>(std::ldexp(cut, exponent - result_bits));  // exact, or beyond f32: infinity
 }
 
+float round_to_f16(double sum) {
+  return f16_to_f32(f16_from_double(sum));
+}
+
+// A zero result is +0, also one that was cut or rounded to zero.
 float convert_sum(double sum, const MmaFormat& format) {
-  if (format.d == Type::f16) return f16_to_f32(f16_from_double(sum == 0 ? 0.0 : sum));
-  return cut_to_f32(sum, format.result_bits);
+  const float result = format.d == Type::f16 ? round_to_f16(sum) : cut_to_f32(sum, format.result_bits);
+  return result == 0 ? 0.0f : result;
 }
 
 }  // namespace
@@ -236,7 +240,7 @@ inline __attribute__((always_inline)) uint32_t fused_rows(const MmaFormat& forma
       std::memcpy(&unit, &field, sizeof field);
       if (is_f16) {
         total *= __builtin_convertvector(unit, Doubles);
-        for (int i = 0; i < W; ++i) d[row][v * W + i] = f16_to_f32(f16_from_double(total[i]));
+        for (int i = 0; i < W; ++i) d[row][v * W + i] = convert_sum(total[i], format);
       } else {
         Longs cut;
         std::memcpy(&cut, &total, sizeof cut);

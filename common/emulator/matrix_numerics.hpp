@@ -3,10 +3,10 @@
 // PTX leaves order, rounding and subnormals of mma and wgmma open (PTX ISA 9.7.15.5.2: "at least single precision").
 // This is the arithmetic that has been observed on Hopper, one step for an element of D and one instruction:
 //   1. Terms: the old D element (or 0) and the K products a*b. A product is exact; its exponent is the sum of the two
-//      operands' exponents. A subnormal has the smallest exponent of its type, a zero has exponent -126.
-//   2. E = the largest exponent of all terms. Each term is cut (toward zero) to a multiple of 2^(E - fraction bits).
+//      operands' exponents. A subnormal has the smallest exponent of its type.
+//   2. E = the largest exponent of all terms that are not zero. Each term is cut (toward zero) to a multiple of 2^(E - fraction bits).
 //   3. The cut terms are added exactly, the sum is converted: cut to f32 (23 or 13 fraction bits), or rounded to the
-//      nearest even f16.
+//      nearest even f16. A zero result is +0.
 //   4. A NaN, or infinities of both signs, give the canonical NaN (0x7FFFFFFF, f16: 0x7FFF).
 #pragma once
 

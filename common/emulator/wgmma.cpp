@@ -25,7 +25,8 @@ MatrixDescriptor MatrixDescriptor::from(uint64_t bits) {
 
 std::string MatrixDescriptor::text() const {
   return "descriptor " + hex(bits) + ": start " + hex(start) + ", leading offset " + std::to_string(leading) +
-         ", stride offset " + std::to_string(stride) + ", swizzle " + name_of(swizzle);
+         ", stride offset " + std::to_string(stride) + ", swizzle " + name_of(swizzle) +
+         (base_offset ? ", base offset " + std::to_string(base_offset) : "");
 }
 
 void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta* cta,
@@ -67,13 +68,6 @@ void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_ma
     w.fault(in, 0, "descriptor-unused-bits",
             std::string("the matrix descriptor of ") + name + " has unused bits set", d.text(),
             "shift every field to its place and mask it to its 14 bits (PTX ISA 9.7.15.5.1.2.2)");
-  if (d.base_offset)
-    w.fault(in, 0, "descriptor-base-offset",
-            std::string("the matrix descriptor of ") + name + " has base offset " +
-                std::to_string(d.base_offset) + ", which the emulator does not model",
-            d.text(),
-            "start the tile where its swizzle pattern starts (a multiple of " +
-                std::to_string(swizzle_period(d.swizzle)) + " bytes) and leave the base offset 0");
   image.resize(static_cast<size_t>(rows) * kOperandRowBytes);
   for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
     const std::byte* from = w.cta.shared_at(address, kChunkBytes);
@@ -243,6 +237,7 @@ WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, 
   op.warpgroup = w.index / 4;
   op.ordinal = quarter.issued++;
   op.unit = &unit;
+  op.frame = w.current->frame;
   return op;
 }
 
@@ -283,7 +278,7 @@ std::string describe_wgmma_wait(const Warp& w, const WgmmaWait& wait) {
 
 // ---- the operation
 
-std::vector<Ref> WgmmaOp::registers() const {
+const std::vector<Ref>& WgmmaOp::registers() const {
   return inst->extra->refs;
 }
 

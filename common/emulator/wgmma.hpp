@@ -28,11 +28,16 @@ struct MatrixDescriptor {
   uint32_t start = 0;        // bits 13:0, in units of 16 bytes: address in the shared window
   uint32_t leading = 0;      // bits 29:16: leading dimension byte offset
   uint32_t stride = 0;       // bits 45:32: stride dimension byte offset
-  uint32_t base_offset = 0;  // bits 51:49
+  uint32_t base_offset = 0;  // bits 51:49: the 128-byte line, modulo 8, where the swizzle pattern starts
   Swizzle swizzle = Swizzle::none;
   bool unused_bits = false;  // a bit is set that has no meaning
 
   static MatrixDescriptor from(uint64_t bits);
+  // Where the byte that belongs at `address` is: the pattern counts its lines from the base offset.
+  uint32_t place(uint32_t address) const {
+    const uint32_t in_pattern = address - base_offset * 128;
+    return address ^ in_pattern ^ swizzled(swizzle, in_pattern);
+  }
   std::string text() const;  // "start 0x400, leading 16, stride 1024, swizzle 128B"
 };
 
@@ -53,8 +58,7 @@ void for_each_chunk(const MatrixDescriptor& d, bool mn_major, int first_row, int
       for (uint32_t c = 0; c < 2; ++c) {
         const uint32_t r = static_cast<uint32_t>(row);
         const uint32_t linear = d.start + r % 8 * pitch + r / 8 * d.stride + c * step;
-        f(swizzled(d.swizzle, linear),
-          static_cast<uint32_t>(row - first_row) * kOperandRowBytes + c * kChunkBytes);
+        f(d.place(linear), static_cast<uint32_t>(row - first_row) * kOperandRowBytes + c * kChunkBytes);
       }
     return;
   }
@@ -66,7 +70,7 @@ void for_each_chunk(const MatrixDescriptor& d, bool mn_major, int first_row, int
       const uint32_t group = static_cast<uint32_t>(row) / 8;
       const uint32_t linear = d.start + group % width * kChunkBytes + group / width * next_line +
                               k % 8 * width * kChunkBytes + k / 8 * next_k;
-      f(swizzled(d.swizzle, linear),
+      f(d.place(linear),
         k * static_cast<uint32_t>(rows) * 2 + static_cast<uint32_t>(row - first_row) / 8 * kChunkBytes);
     }
 }
@@ -97,8 +101,10 @@ struct WgmmaOp : AsyncOp {
   int warpgroup = 0;
   std::vector<uint8_t> a_image, b_image;  // operand bytes as the warp read them (see for_each_chunk)
 
-  // Registers of the warp that it reads (A) and writes (D) until it completes: frame slots of 32 four-byte lanes.
-  std::vector<Ref> registers() const;
+  // Registers of the warp that it writes (D) and reads (A, the last four when shape.a_in_registers) until it
+  // completes: slots of 32 four-byte lanes in the activation's frame at `frame` (Warp::frame_offset).
+  const std::vector<Ref>& registers() const;
+  uint32_t frame = 0;
 
   void sources(std::vector<MemoryRange>& out) const override;     // this warp's rows of A, all of B
   void destinations(std::vector<MemoryRange>&) const override {}  // registers only
@@ -116,7 +122,7 @@ struct WgmmaOp : AsyncOp {
 
 // ---- what the instructions of isa/wgmma.cpp use
 
-// Copies operand rows out of shared memory. Faults (out-of-bounds, descriptor-base-offset, descriptor-unused-bits).
+// Copies operand rows out of shared memory. Faults (out-of-bounds, descriptor-unused-bits).
 void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
                   const char* name, std::vector<uint8_t>& image);
 
