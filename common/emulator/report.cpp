@@ -68,7 +68,7 @@ std::string Finding::json() const {
 Fault::Fault(Finding finding) : finding_(std::move(finding)), text_(finding_.text()) {}
 
 Report& Report::instance() {
-  static Report report;
+  static Report& report = *new Report;  // never destroyed: it is read at the very end of the process
   return report;
 }
 

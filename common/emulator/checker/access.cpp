@@ -4,63 +4,48 @@
 
 namespace emu::check {
 
-// Whether lane `lane` of the accessor is ordered after a single (not a set) access.
-bool Checker::ordered_one(const Accessor& who, int lane, Tag tag, Clock::Kind kind) const {
+// Whether a clock holds what it takes to be ordered after a single access.
+bool Checker::known(const Clock& clock, const Accessor& who, Tag tag, Clock::Kind kind) const {
   const Record& r = records_.of(tag);
-  const LaneState& mine = who.warp->lanes[static_cast<size_t>(lane)];
-  const Clock* clock = nullptr;
-  for (const Knowledge& k : who.warp->knowledge)
-    if (k.mask >> lane & 1) clock = &k.clock;
-  if (r.cluster != who.cluster->index) {
-    clock = clock->foreign(r.cluster);
-    if (!clock) return false;
-  }
-  if (r.kind == Record::Kind::threads) {
-    const uint32_t epoch = records_.epoch(r, Records::lane_of(tag));
-    if (same_thread(tag, who, lane)) return kind == Clock::order || (kind == Clock::fenced ? epoch <= mine.fence_epoch : false);
-    const Component c = r.rank * who.cluster->threads_per_cta + r.warp * 32u + static_cast<uint32_t>(Records::lane_of(tag));
-    return clock->get(kind, c) >= epoch;
-  }
+  const Clock* knows = r.cluster == who.cluster->index ? &clock : clock.foreign(r.cluster);
+  if (!knows) return false;
+  const uint32_t lane = static_cast<uint32_t>(Records::lane_of(tag));
+  if (r.kind == Record::Kind::threads)
+    return knows->get(kind, r.rank * who.cluster->threads_per_cta + r.warp * 32u + lane) >= records_.epoch(r, static_cast<int>(lane));
   const OpState& op = ops_[r.detail];
-  if (op.kind == AsyncOp::Kind::cp_async) {
-    const int issuer = Records::lane_of(tag);
-    const uint32_t value = op.lane_value[static_cast<size_t>(issuer)];
-    if (same_thread(tag, who, lane) && (kind == Clock::fenced ? mine.cp_fenced : mine.cp_done) >= value) return true;
-    return op.done && clock->get(kind, op.done + static_cast<uint32_t>(issuer)) >= value;
-  }
-  // Engine operations of the async proxy: their completion includes the proxy fence.
-  const bool own = r.cluster == who.cluster->index && op.rank == who.cta->cta->cluster_rank &&
-                   op.warp == who.hardware->index && op.lane == lane;
-  const bool by_source = op.read && (who.op || true) && r.again;  // the tag stands for the reading of the source
-  const Component c = by_source ? op.read : op.done;
-  const uint32_t value = by_source ? op.read_value : op.done_value;
-  if (own && op.read && op.kind != AsyncOp::Kind::wgmma) {
-    if ((by_source ? mine.bulk_read : mine.bulk_done) >= value) return true;
-  }
-  return c && clock->get(Clock::order, c) >= value;
+  if (op.kind == AsyncOp::Kind::cp_async) return op.done && knows->get(kind, op.done + lane) >= op.lane_value[lane];
+  // Operations of the async proxy: their completion includes the proxy fence. `again`: the reading of the source.
+  const Component c = r.again ? op.read : op.done;
+  return c && knows->get(Clock::order, c) >= (r.again ? op.read_value : op.done_value);
 }
 
-bool Checker::ordered(const Accessor& who, int lane, Tag tag, Clock::Kind kind) const {
-  bool all = true;
-  records_.each(tag, [&](Tag t) { all = all && ordered_one(who, lane, t, kind); });
-  return all;
+// Whether a lane is ordered after it because it is its own doing.
+bool Checker::own(const Accessor& who, int lane, Tag tag, Clock::Kind kind) const {
+  const Record& r = records_.of(tag);
+  if (r.warp != who.hardware->index || r.cluster != who.cluster->index || r.rank != who.cta->cta->cluster_rank) return false;
+  const LaneState& mine = who.warp->lanes[static_cast<size_t>(lane)];
+  if (r.kind == Record::Kind::threads)
+    return Records::lane_of(tag) == lane &&
+           (kind == Clock::order || (kind == Clock::fenced && records_.epoch(r, lane) <= mine.fence_epoch));
+  const OpState& op = ops_[r.detail];
+  if (op.kind == AsyncOp::Kind::cp_async)
+    return Records::lane_of(tag) == lane &&
+           (kind == Clock::fenced ? mine.cp_fenced : mine.cp_done) >= op.lane_value[static_cast<size_t>(lane)];
+  if (op.kind == AsyncOp::Kind::wgmma || !op.read || op.lane != lane) return false;
+  return r.again ? mine.bulk_read >= op.read_value : mine.bulk_done >= op.done_value;
 }
 
+// All lanes of the accessor are ordered after all accesses of the tag.
 bool Checker::ordered_all(const Accessor& who, Tag tag, Clock::Kind kind) const {
-  // Lanes that share a clock and are not themselves the other side need one look.
-  for (const Knowledge& k : who.warp->knowledge) {
-    uint32_t lanes = k.mask & who.lanes;
-    const bool shared = __builtin_popcount(lanes) > 1 && records_.of(tag).kind != Record::Kind::set &&
-                        !(records_.of(tag).kind == Record::Kind::threads && records_.of(tag).warp == who.hardware->index);
-    if (shared && records_.of(tag).kind == Record::Kind::op && ops_[records_.of(tag).detail].kind != AsyncOp::Kind::cp_async &&
-        !ops_[records_.of(tag).detail].read)
-      lanes &= 0u - lanes;
-    else if (shared && records_.of(tag).kind == Record::Kind::threads)
-      lanes &= 0u - lanes;
-    for (; lanes; lanes &= lanes - 1)
-      if (!ordered(who, __builtin_ctz(lanes), tag, kind)) return false;
-  }
-  return true;
+  bool all = true;
+  records_.each(tag, [&](Tag single) {
+    for (const Knowledge& k : who.warp->knowledge) {
+      uint32_t lanes = k.mask & who.lanes;
+      if (!all || !lanes || known(k.clock, who, single, kind)) continue;
+      for (; lanes; lanes &= lanes - 1) all = all && own(who, __builtin_ctz(lanes), single, kind);
+    }
+  });
+  return all;
 }
 
 bool Checker::same_thread(Tag a, const Accessor& who, int lane) const {

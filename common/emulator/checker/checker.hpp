@@ -182,8 +182,8 @@ class Checker : public Observer {
   void strong_access(Warp& w, const AccessEvent& e);
 
   // ---- checks (access.cpp)
-  bool ordered(const Accessor& who, int lane, Tag tag, Clock::Kind kind) const;
-  bool ordered_one(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
+  bool known(const Clock& clock, const Accessor& who, Tag single, Clock::Kind kind) const;
+  bool own(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
   bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
   void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
   void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
