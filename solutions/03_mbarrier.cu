@@ -95,7 +95,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     // [todo 03.4] Wait until the stage is full, with the parity of this lap.
     lab::wait(&smem.full_bar[read.stage], read.parity);
     // [end]
-    ptx::fence_proxy_async_shared_cta();  // cp.async is the generic proxy, wgmma reads through the async one
+    // cp.async is the generic proxy, wgmma reads through the async one. The fence stands with the readers: the
+    // arrival is the hardware's, so no thread that has written is there to execute one.
+    ptx::fence_proxy_async_shared_cta();
 
     ptx::wgmma_fence();
     lab::multiply_tile<BK>(acc, smem.a[read.stage] + warpgroup * 64 * BK, smem.b[read.stage]);

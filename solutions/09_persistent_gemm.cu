@@ -109,12 +109,12 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     float acc[S::BN / 2] = {};
     lab::Slot<S::kStages> slot, previous;
     for (int i = first; i < tiles; i += step) {
-      lab::OutputTile tile;  // of the cluster
+      lab::OutputTile tile = {};  // of the cluster
       // [todo 09.1] Find tile number i, as the producer does.
       tile = lab::output_tile<kRows, S::BN>(i, m, n);
       // [end]
       for (int t = 0; t < k_tiles; ++t, ++slot) {
-        bool accumulate;
+        bool accumulate = true;
         // [todo 09.2] Let the first product of a tile overwrite acc, and the others add to it.
         accumulate = t > 0;
         // [end]

@@ -66,9 +66,7 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
     }
     ptx::fence_mbarrier_init_release_cluster();
   }
-  // [todo 08.2] Let the cluster wait: the other CTA will write to these barriers.
-  TODO_OPEN("08.2", "Let the cluster wait: the other CTA will write to these barriers.");
-  // [end]
+  lab::cluster_sync();  // of both CTAs: the other one's copies and arrivals come to these barriers
   // [end region]
 
   if (warpgroup == 0) {  // ---- producer
@@ -82,8 +80,8 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
         uint64_t* full_bar = &smem.full_bar[slot.stage];
         ptx::mbarrier_arrive_expect_tx(full_bar, kTileBytes);  // what lands here, whoever fetches it
         ptx::cp_async_bulk_tensor_2d(smem.a[slot.stage], &tmap_a, t * BK, tile.row, full_bar);
-        // [todo 08.3] Fetch rows rank * kShareB and on of the tile of B, for all CTAs.
-        TODO_OPEN("08.3", "Fetch rows rank * kShareB and on of the tile of B, for all CTAs.");
+        // [todo 08.2] Fetch rows rank * kShareB and on of the tile of B, for all CTAs.
+        TODO_OPEN("08.2", "Fetch rows rank * kShareB and on of the tile of B, for all CTAs.");
         // [end]
       }
     }
@@ -101,8 +99,8 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
       ptx::wgmma_wait_group<1>();  // all but the product just started
       if (t > 0) {
         // [region release]
-        // [todo 08.4] Hand back the stage of the tile before: lane i of each warp arrives in CTA i.
-        TODO_OPEN("08.4", "Hand back the stage of the tile before: lane i of each warp arrives in CTA i.");
+        // [todo 08.3] Hand back the stage of the tile before: lane i of each warp arrives in CTA i.
+        TODO_OPEN("08.3", "Hand back the stage of the tile before: lane i of each warp arrives in CTA i.");
         // [end]
         // [end region]
         ++previous;
@@ -114,8 +112,8 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
     lab::store_rows(acc, smem.c[warp], tmap_c, tile.row + warp * lab::kBlockRows, tile.col);
     if (ptx::elect_sync()) ptx::cp_async_bulk_wait_group_read<0>();
   }
-  // [todo 08.5] Let the cluster wait: a CTA must not end while the other may arrive in it.
-  TODO_OPEN("08.5", "Let the cluster wait: a CTA must not end while the other may arrive in it.");
+  // [todo 08.4] Let the cluster wait: a CTA must not end while the other may arrive in it.
+  TODO_OPEN("08.4", "Let the cluster wait: a CTA must not end while the other may arrive in it.");
   // [end]
 }
 
