@@ -1,6 +1,9 @@
 #include "emulator/runtime/context.hpp"
 
+#include <cxxabi.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "emulator/fatbin.hpp"
@@ -86,6 +89,14 @@ std::string& explanation() {
   return text;
 }
 }  // namespace
+
+std::string readable(const std::string& kernel_name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(kernel_name.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 ? text : kernel_name;
+  std::free(text);
+  return result;
+}
 
 const std::string& last_explanation() {
   return explanation();

@@ -84,6 +84,9 @@ cudaError_t explain(cudaError_t error, const std::string& call, const std::strin
                     const std::string& hint);
 const std::string& last_explanation();  // the text of the last one
 
+// "scale(float*, int)" for "_Z5scalePfi".
+std::string readable(const std::string& kernel_name);
+
 // What cudaGetLastError returns next; per thread.
 extern thread_local cudaError_t last_error;
 inline cudaError_t remember(cudaError_t error) {

@@ -33,7 +33,7 @@ cudaError_t set_attribute(Kernel& k, cudaFuncAttribute attribute, int value) {
       int fixed = static_cast<int>(k.program->shared_static_bytes);
       if (value < 0 || value > kSharedPerBlockOptin - fixed)
         return explain(cudaErrorInvalidValue,
-                       "cudaFuncSetAttribute(" + k.name + ", MaxDynamicSharedMemorySize)",
+                       "cudaFuncSetAttribute(" + readable(k.name) + ", MaxDynamicSharedMemorySize)",
                        std::to_string(value) + " bytes are not possible beside " + std::to_string(fixed) +
                            " bytes of static shared memory",
                        "a block has 232448 bytes (227 KiB) in all");

@@ -125,7 +125,7 @@ cudaError_t run(Context& context, const void* function, LaunchConfig config, siz
   Kernel* kernel = context.find_kernel(function);
   if (!kernel || !kernel->program) return cudaErrorInvalidDeviceFunction;
   if (!valid_stream(stream)) return cudaErrorInvalidResourceHandle;
-  std::string what = "launch of " + kernel->name;
+  std::string what = "launch of " + readable(kernel->name);
   if (cudaError_t e = check_shape(what, config)) return e;
   if (cudaError_t e = check_threads(what, *kernel->program, config)) return e;
   if (cudaError_t e = check_shared(what, *kernel, shared)) return e;
