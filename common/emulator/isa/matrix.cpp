@@ -1,5 +1,5 @@
 // Warp-level matrix instructions: ldmatrix, stmatrix, movmatrix, mma.sync (PTX ISA 9.7.14.5).
-#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -169,6 +169,36 @@ void for_each_result(F f) {
     for (int i = 0; i < 4; ++i) f(lane, i, lane / 4 + 8 * (i >> 1), 2 * (lane % 4) + (i & 1));
 }
 
+// mma.sync of 8-bit floating point is no instruction of Hopper's tensor core: the compiler converts to f16 and
+// multiplies twice, first the lower two elements of every register, then the upper two, and adds C in f32 last.
+void multiply_8_bit(MmaFormat format, const MmaRows& rows, const MmaColumns& columns, MmaAccumulator& sums) {
+  static MmaRows half_rows;
+  static MmaColumns half_columns;
+  static MmaAccumulator products;
+  format.depth = 16;
+  format.fraction_bits = 25;
+  format.result_bits = 23;
+  std::memset(products.value[0], 0, sizeof products.value[0]);
+  for (int upper = 0; upper < 2; ++upper) {
+    half_rows.clear();
+    half_columns.clear(kMmaN);
+    for (int i = 0; i < 16; ++i) {
+      const int k = i / 2 * 4 + 2 * upper + i % 2;
+      for (int row = 0; row < kMmaRows; ++row)
+        half_rows.set(row, i, {rows.value[row][k], rows.exponent[row][k], rows.plain[row]});
+      for (int n = 0; n < kMmaN; ++n)
+        half_columns.set(i, n, {columns.value[0][k][n], columns.exponent[0][k][n], columns.plain[0]});
+    }
+    mma_multiply(format, half_rows, half_columns, kMmaN, products);
+  }
+  for (int row = 0; row < kMmaRows; ++row)
+    for (int n = 0; n < kMmaN; ++n) {
+      const float sum = sums.at(row, n) + products.at(row, n);
+      const uint32_t nan = 0x7FFFFFFF;
+      std::memcpy(&sums.at(row, n), std::isnan(sum) ? static_cast<const void*>(&nan) : &sum, 4);
+    }
+}
+
 Flow mma(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
   static std::vector<uint8_t> row_image, column_image;
@@ -202,8 +232,6 @@ Flow mma(Warp& w, const Inst& in, uint32_t mask) {
   }
   MmaFormat format = mma_format(type_a, type_b, type_d);
   format.depth = static_cast<int>(x[kDepth]);
-  format.fraction_bits = 25;  // mma.sync keeps them for 8-bit operands too
-  format.result_bits = 23;
   unpack_rows(type_a, false, false, row_image, rows);
   unpack_columns(type_b, false, kMmaN, column_image, columns);
   std::memset(sums.value[0], 0, sizeof sums.value[0]);
@@ -213,7 +241,10 @@ Flow mma(Warp& w, const Inst& in, uint32_t mask) {
     else
       std::memcpy(&sums.at(row, column), &slot(c, i, lane), 4);
   });
-  mma_multiply(format, rows, columns, kMmaN, sums);
+  if (size_of(type_a) == 1)
+    multiply_8_bit(format, rows, columns, sums);
+  else
+    mma_multiply(format, rows, columns, kMmaN, sums);
   for_each_result([&](int lane, int i, int row, int column) {
     if (type_d == Type::f16) {
       const uint32_t bits = f16_from_double(static_cast<double>(sums.at(row, column)));
