@@ -252,6 +252,8 @@ void decode(Decoder& d, const Match& m, Inst& in, bool has_result) {
   if (in.space == Space::local || in.space == Space::param || in.space == Space::constant)
     d.refuse("an atomic operation on ." + std::string(name_of(in.space)) + " memory",
              "atom and red work on global and shared memory");
+  if (m.has("L2::cache_hint") && (in.space == Space::shared || in.space == Space::shared_cluster))
+    d.refuse(".L2::cache_hint on shared memory", "a cache policy belongs to global memory");
   if (m.has("acquire") || m.has("acq_rel")) in.flags |= kAcquire;
   if (m.has("release") || m.has("acq_rel")) in.flags |= kRelease;
   const Operand& b = d.operand(next + 1);

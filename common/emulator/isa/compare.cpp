@@ -264,12 +264,13 @@ bool set_types_exist(Type to, Type from) {
   if (to == Type::u16 || to == Type::s16) return is_half(from);
   if (is_packed(to)) return to == from;
   if (is_packed(from)) return false;
-  return to == Type::f32 ? !is_half(from) : from != (to == Type::f16 ? Type::bf16 : Type::f16);
+  return to == Type::f32 ? !is_half(from) : to == Type::bf16 || from != Type::bf16;
 }
 // Which operators and modifiers it has.
-bool set_operator_exists(const Match& m, Type from) {
+bool set_operator_exists(const Match& m, Type to, Type from) {
   const std::string& op = m.slots[0];
-  if (m.has("ftz") && from != Type::f32 && from != Type::f16 && from != Type::f16x2) return false;
+  if (m.has("ftz") && ((from != Type::f32 && from != Type::f16 && from != Type::f16x2) || to == Type::bf16))
+    return false;
   if (op == "eq" || op == "ne") return true;
   if (is_float(from)) return op != "lo" && op != "ls" && op != "hi" && op != "hs";
   if (from == Type::b16 || from == Type::b32 || from == Type::b64 || op.size() == 3) return false;
@@ -280,7 +281,7 @@ void set(Decoder& d, const Match& m, Inst& in) {
   BoolOp op = bool_op(m);
   expect_operands(d, op == BoolOp::none ? 3 : 4);
   Type to = m.type(0), from = m.type(1);
-  if (!set_types_exist(to, from) || !set_operator_exists(m, from))
+  if (!set_types_exist(to, from) || !set_operator_exists(m, to, from))
     d.refuse("`" + d.text().full_name() +
              "` does not exist: the operator, .ftz and the result do not fit the source type");
   in.cls = Class::control;

@@ -357,7 +357,8 @@ std::vector<Form> convert_forms() {
   std::vector<Form> forms = {
       {"cvt.[sat].u8|u16|u32|u64|s8|s16|s32|s64.u8|u16|u32|u64|s8|s16|s32|s64", int_to_int},
       {"cvt.rni|rzi|rmi|rpi.[ftz].[sat].u8|u16|u32|u64|s8|s16|s32|s64.f32", float_to_int},
-      {"cvt.rni|rzi|rmi|rpi.[sat].u8|u16|u32|u64|s8|s16|s32|s64.f16|bf16|f64", float_to_int},
+      {"cvt.rni|rzi|rmi|rpi.[sat].u8|u16|u32|u64|s8|s16|s32|s64.f16|f64", float_to_int},
+      {"cvt.rni|rzi|rmi|rpi.u8|u16|u32|u64|s8|s16|s32|s64.bf16", float_to_int},
       {"cvt.rn|rz|rm|rp.[ftz].[sat].f32.u8|u16|u32|u64|s8|s16|s32|s64", int_to_float},
       {"cvt.rn|rz|rm|rp.[sat].f16|f64.u8|u16|u32|u64|s8|s16|s32|s64", int_to_float},
       {"cvt.rn|rz|rm|rp.bf16.u8|u16|u32|u64|s8|s16|s32|s64", int_to_float},
