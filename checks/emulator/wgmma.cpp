@@ -72,7 +72,10 @@ TEST_CASE("wgmma arithmetic keeps subnormals and counts zeros as nothing") {
   CHECK(sum(kBf16, {{0x1p-133f, 0x1p10f}}, 0) == 0x1p-123f);
   CHECK(sum(kBf16, {{0, 0x1p15f}}, 0x1p-30f) == 0x1p-30f);
   CHECK(sum(kBf16, {{0x1p-100f, 0x1p-40f}}, 0) == 0x1p-140f);  // an f32 subnormal result
-  CHECK(bits_of(sum(kBf16, {{-1, 0}}, -0.0f)) == 0);           // a zero sum is +0
+  CHECK(sum(kBf16, {{0, 0x1p100f}, {0x1p100f, 0}}, 0x1.000002p-60f) == 0x1.000002p-60f);
+  CHECK(bits_of(sum(kBf16, {{-0x1p-90f, 0x1p-90f}}, 0)) == 0);  // and so is one that underflows
+  CHECK(bits_of(sum(kF16ToF16, {{-0x1p-24f, 0x1p-24f}}, 0)) == 0);
+  CHECK(bits_of(sum(kBf16, {{-1, 0}}, -0.0f)) == 0);  // a zero sum is +0
 }
 
 TEST_CASE("wgmma arithmetic: infinity and NaN") {
@@ -342,6 +345,27 @@ TEST_CASE("wgmma.mma_async finds operands in every layout") {
     }
 }
 
+TEST_CASE("wgmma.mma_async: the base offset is the line at which the swizzle pattern starts") {
+  // A starts at line 3 of the window's pattern, but was written as if that were line 0.
+  const unsigned words = 40;
+  Image image(words);
+  image.fill(64, a_of, [](int row, int k) { return 3 * 128 + rows_128B(row, k); });
+  image.fill(16, b_of, [](int row, int k) { return 10240 + rows_128B(row, k); });
+  const auto wrong = [&](uint64_t base_offset) {
+    const uint64_t a = descriptor(kTile + 3 * 128, 16, 1024, 1) | base_offset << 49;
+    Runner r;
+    auto out = r.run(kernel(words, 8, "f32", "0f00000000",
+                            kFence +
+                                mma(16, kTypes, std::to_string(a), descriptor(kTile + 10240, 16, 1024, 1),
+                                    "1, 1, 1, 0, 0") +
+                                kCommit + kWait),
+                     image.words, options(words, 8));
+    return mismatches(out, 16, 0);
+  };
+  CHECK(wrong(3) == 0);
+  CHECK(wrong(0) > 100);
+}
+
 TEST_CASE("wgmma.mma_async takes A from registers") {
   // Each thread loads its fragment: register i, half h: row 16 * w + g + 8 * (i & 1), k = 2 * q + h + 8 * (i >> 1).
   const unsigned words = 32;
@@ -524,7 +548,8 @@ TEST_CASE("wgmma and setmaxnreg: forms that do not exist are refused when loaded
         "none");
   CHECK(id("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 " + vector(4) +
            ", %rd0, %rd1, 1, 1, 1, 0, 0;") == "unsupported-instruction");
-  CHECK(id("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 " + e(20) + ", %rd0, %rd1, 1;") == "unsupported-instruction");
+  CHECK(id("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 " + e(20) + ", %rd0, %rd1, 1;") ==
+        "unsupported-instruction");
   CHECK(id("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 " + vector(4) +
            ", %rd0, %rd1, 1, 2, 1, 0, 0;") == "unsupported-instruction");
   CHECK(id("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 " + vector(3) +

@@ -240,7 +240,9 @@ inline __attribute__((always_inline)) uint32_t fused_rows(const MmaFormat& forma
       std::memcpy(&unit, &field, sizeof field);
       if (is_f16) {
         total *= __builtin_convertvector(unit, Doubles);
-        for (int i = 0; i < W; ++i) d[row][v * W + i] = convert_sum(total[i], format);
+        double sums[W];
+        std::memcpy(sums, &total, sizeof sums);
+        for (int i = 0; i < W; ++i) d[row][v * W + i] = convert_sum(sums[i], format);
       } else {
         Longs cut;
         std::memcpy(&cut, &total, sizeof cut);
