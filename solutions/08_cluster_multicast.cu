@@ -66,7 +66,7 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
     }
     ptx::fence_mbarrier_init_release_cluster();
   }
-  lab::cluster_sync();  // of both CTAs: the other one's copies and arrivals come to these barriers
+  lab::cluster_meet();  // both CTAs: the other one's copies and arrivals come to these barriers
   // [end region]
 
   if (warpgroup == 0) {  // ---- producer

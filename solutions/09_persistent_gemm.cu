@@ -71,7 +71,7 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     }
     ptx::fence_mbarrier_init_release_cluster();
   }
-  lab::cluster_sync();
+  lab::cluster_meet();
 
   if (warpgroup == 0) {  // ---- producer
     // [region producer]
@@ -95,6 +95,8 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
           }
         }
       }
+      // Stay until every stage is empty: the other CTA's consumers arrive here to the last.
+      for (int s = 0; s < S::kStages; ++s, ++slot) lab::wait(&smem.empty_bar[slot.stage], slot.parity ^ 1);
     }
     // [end region]
   } else {  // ---- consumers
@@ -103,8 +105,12 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     const int warp = threadIdx.x / 32 - 4;  // of the consumers
     const int row = (warpgroup - 1) * 64;   // of the tile, the first of this warpgroup
     const auto release = [&](int stage) {
-      if (threadIdx.x % 32 < S::kCluster)
-        ptx::mbarrier_arrive_cluster(&smem.empty_bar[stage], threadIdx.x % 32);
+      const unsigned lane = threadIdx.x % 32;
+      if constexpr (S::kCluster == 1) {
+        if (lane == 0) ptx::mbarrier_arrive(&smem.empty_bar[stage]);
+      } else {
+        if (lane < S::kCluster) ptx::mbarrier_arrive_cluster(&smem.empty_bar[stage], lane);
+      }
     };
     float acc[S::BN / 2] = {};
     lab::Slot<S::kStages> slot, previous;
@@ -140,7 +146,6 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     // [end]
     // [end region]
   }
-  lab::cluster_sync();  // a CTA must not end while the other may still arrive at its barriers
 }
 
 // As many clusters as the GPU holds at a time, or fewer where that takes no more rounds.
@@ -172,9 +177,9 @@ lab::Variant variant(const char* option, const char* help) {
           S::kStages};
 }
 
-using Large = Shape<2, 256, 4, 2>;  // least traffic per FLOP
-using Medium = Shape<2, 128, 6, 2>;
-using Small = Shape<1, 128, 8, 1>;  // most tiles: for problems that would leave SMs idle
+using Large = Shape<2, 256, 4, 2>;   // least traffic per FLOP
+using Medium = Shape<2, 128, 6, 2>;  // for problems whose large tiles
+using Small = Shape<1, 128, 8, 1>;   // would leave SMs idle
 
 // Cycles that the GPU needs for the main loops: rounds of tiles, times what a tile takes. A tile is bound by the
 // tensor core (4096 FLOP a cycle and SM) or by what the L2 cache delivers (about 40 bytes a cycle and SM).
@@ -196,9 +201,11 @@ size_t pick(int m, int n, int k) {
 
 int main(int argc, char** argv) {
   const std::vector<lab::Variant> kernels = {
-      variant<Large>("--tile 128x256", "the tile, whatever the size of the problem"),
-      variant<Medium>("--tile 128x128", "likewise"),
-      variant<Small>("--tile 64x128", "likewise; without these the program picks one")};
+      variant<Large>("--shape 128x256/2", "this tile, and clusters of 2, whatever the size of the problem"),
+      variant<Medium>("--shape 128x128/2", "likewise"),
+      variant<Small>("--shape 64x128/1", "likewise; without any of these the program picks one"),
+      variant<Shape<2, 256, 4, 1>>("--shape 128x256/1", "for comparison: no cluster"),
+      variant<Shape<1, 128, 8, 2>>("--shape 64x128/2", "for comparison: clusters of 2")};
   return lab::gemm_main(argc, argv,
                         {"09_persistent_gemm", "persistent CTAs, tile after tile", {}, 0, kernels, pick});
 }

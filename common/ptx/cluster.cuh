@@ -25,6 +25,13 @@ __device__ __forceinline__ void barrier_cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
 }
 
+// barrier.cluster.arrive.relaxed.aligned;
+// The same without the release: it only counts who has come. With fence.mbarrier_init.release.cluster before it, fresh
+// mbarriers are visible to the cluster all the same, and no MEMBAR is waited for.
+__device__ __forceinline__ void barrier_cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory");
+}
+
 // mapa.shared::cluster.u32 r, bar, rank;  mbarrier.arrive.shared::cluster.b64 _, [r];
 // mapa turns a shared address of this CTA into the address of the same place in the CTA of that rank; then one
 // arrival there. That CTA must still be running. (sm_90, PTX §9.7.9.22 and §9.7.13.15.13)
