@@ -167,9 +167,9 @@ TEST_CASE("cudaLaunchKernelExC takes clusters, and refuses attributes it cannot 
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   CHECK(cudaLaunchKernelExC(&config, p.store, args) == cudaSuccess);
-  attribute.id = static_cast<cudaLaunchAttributeID>(99);
+  attribute.id = cudaLaunchAttributeDeviceUpdatableKernelNode;
   CHECK(cudaLaunchKernelExC(&config, p.store, args) == cudaErrorNotSupported);
-  CHECK(contains(emu::runtime::last_explanation(), "launch attribute 99"));
+  CHECK(contains(emu::runtime::last_explanation(), "launch attribute 13"));
   CHECK(cudaLaunchKernelExC(nullptr, p.store, args) == cudaErrorInvalidValue);
   cudaGetLastError();
 }
@@ -208,7 +208,7 @@ TEST_CASE("cudaMemcpy refuses a direction that does not fit, and bytes outside a
   CHECK(cudaMemcpy(back, b.pointer, sizeof back, cudaMemcpyDefault) == cudaSuccess);
   CHECK(back[2] == 3);
   CHECK(cudaMemcpy(host, host + 8, 0, cudaMemcpyHostToDevice) == cudaSuccess);
-  CHECK(cudaMemcpy(host, a.pointer, 4, static_cast<cudaMemcpyKind>(9)) == cudaErrorInvalidMemcpyDirection);
+  CHECK(cudaMemcpy(host, a.pointer, 4, static_cast<cudaMemcpyKind>(7)) == cudaErrorInvalidMemcpyDirection);
   CHECK(cudaMemcpy2D(host, 4, a.pointer, 8, 8, 2, cudaMemcpyDeviceToHost) == cudaErrorInvalidPitchValue);
   CHECK(cudaMemcpy2D(host, 8, a.pointer, 48, 8, 2, cudaMemcpyDeviceToHost) == cudaSuccess);
   CHECK(cudaMemcpy2D(host, 8, a.pointer, 60, 8, 2, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
@@ -355,7 +355,7 @@ TEST_CASE("device properties and attributes describe one device of compute capab
   CHECK(p.sharedMemPerBlockOptin == 232448);
   CHECK(attribute(cudaDevAttrMaxThreadsPerMultiProcessor) == 2048);
   CHECK(attribute(cudaDevAttrClusterLaunch) == 1);
-  CHECK(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0) == cudaErrorInvalidValue);
+  CHECK(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(250), 0) == cudaErrorInvalidValue);
   cudaGetLastError();
 }
 
