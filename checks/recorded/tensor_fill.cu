@@ -15,35 +15,37 @@ void print_element(const Loaded& loaded, uint32_t offset, unsigned bytes) {
   for (unsigned i = bytes; i-- > 0;) std::printf("%02x", loaded.at<uint8_t>(offset, i));
 }
 
-// A 4 x 16-byte tensor read in a box that starts one element before its rows and one row above.
+// A tensor of 4 rows of 32 bytes less one element, read in a box that starts 16 bytes before its rows and one above.
 void every_type(int fill) {
   for (int type = 0; type <= 12; ++type) {
-    const unsigned bytes = kBytes[type], columns = 16 / bytes;
-    std::vector<uint8_t> values(4 * 16);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = 0x40;  // the same finite number in every element
-    Buffer<uint8_t> tensor(values);
+    const unsigned bytes = kBytes[type], columns = 32 / bytes, ahead = 16 / bytes;
+    Buffer<uint8_t> tensor(std::vector<uint8_t>(4 * 32, 0x40));  // the same finite number in every element
     MapArguments a;
     a.type = type;
     a.address = tensor.get();
-    a.size[0] = columns;
+    a.size[0] = columns - 1;
     a.size[1] = 4;
-    a.stride_bytes[0] = 16;
-    a.box[0] = columns;
+    a.stride_bytes[0] = 32;
+    a.box[0] = columns + ahead;
     a.box[1] = 6;
     a.oob_fill = fill;
     CUtensorMap map;
     const int code = encode(&map, a);
     std::printf("%s, fill %d: encode %d", kNames[type], fill, code);
     if (code == 0) {
-      Loaded loaded = load(map, 2, {{-1, -1}}, 0);
-      std::printf(", outside ");
+      Loaded loaded = load(map, 2, {{-static_cast<int>(ahead), -1}}, 0);
+      std::printf(", above ");
       print_element(loaded, 0, bytes);
       std::printf(", left ");
-      print_element(loaded, 16, bytes);
+      print_element(loaded, 48 + 16 - bytes, bytes);
       std::printf(", inside ");
-      print_element(loaded, 16 + bytes, bytes);
+      print_element(loaded, 48 + 16, bytes);
+      std::printf(", last ");
+      print_element(loaded, 48 + 48 - 2 * bytes, bytes);
+      std::printf(", right ");
+      print_element(loaded, 48 + 48 - bytes, bytes);
       std::printf(", below ");
-      print_element(loaded, 5 * 16 + bytes, bytes);
+      print_element(loaded, 5 * 48 + 16, bytes);
       std::printf(", %u bytes, window %08x", loaded.signalled, checksum(loaded.window));
     }
     std::printf("\n");
@@ -68,26 +70,25 @@ void corners(int swizzle, int fill) {
               fill, encode(&map, a));
   const Corner starts[] = {{{0, 0}},
                            {{8, 4}},
-                           {{-5, -3}},
-                           {{5, 2}},
-                           {{13, 9}},
+                           {{-8, -3}},
+                           {{16, 2}},
+                           {{16, 9}},
                            {{-16, 0}},
-                           {{-17, 0}},
-                           {{21, 0}},
+                           {{-24, 0}},
+                           {{24, 0}},
                            {{0, 10}},
                            {{0, -8}},
+                           {{8, -1}},
                            {{1000000, 1000000}},
                            {{-2147483647 - 1, 0}},
-                           {{2147483647, 2147483647}},
-                           {{1, 0}},
-                           {{-1, 0}}};
+                           {{2147483640, 2147483647}}};
   for (const Corner& start : starts) {
     Loaded loaded = load(map, 2, start, 0);
     std::printf("  start (%d, %d): %u bytes, window %08x\n", start.c[0], start.c[1], loaded.signalled,
                 checksum(loaded.window));
   }
-  Loaded loaded = load(map, 2, {{-5, -1}}, 0);
-  std::printf("  start (-5, -1), rows 0 and 1:");
+  Loaded loaded = load(map, 2, {{16, -1}}, 0);
+  std::printf("  start (16, -1), rows 0 and 1:");
   for (size_t i = 0; i < 32; ++i) std::printf(" %04x", loaded.at<uint16_t>(0, i));
   std::printf("\n");
 }

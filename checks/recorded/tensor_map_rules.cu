@@ -90,6 +90,28 @@ int main() {
     probe(name, t, [&](MapArguments& a) { a.box[1] = box; });
   }
   probe("a box of 256 x 256 x 256", t, [](MapArguments& a) { a.box[0] = a.box[1] = a.box[2] = 256; });
+  for (uint32_t rows : {128u, 220u, 224u, 226u, 227u, 228u, 232u, 255u, 256u}) {  // of 1024 bytes
+    char name[72];
+    std::snprintf(name, sizeof name, "a box of 64 x 8 x %u elements, %u KiB", rows, rows);
+    probe(name, t, [&](MapArguments& a) { a.box[2] = rows; });
+    std::snprintf(name, sizeof name, "a box of 8 x 64 x %u elements, %u KiB, swizzle 128B", rows, rows);
+    probe(name, t, [&](MapArguments& a) {
+      a.box[0] = 8;
+      a.box[1] = 64;
+      a.box[2] = rows;
+      a.swizzle = 3;
+    });
+  }
+  for (uint32_t rows : {13u, 14u, 15u, 16u}) {  // of 16 KiB as they are read, 2 KiB as they are kept
+    char name[64];
+    std::snprintf(name, sizeof name, "a box of 128 x 256 x %u elements, stride 8", rows);
+    probe(name, t, [&](MapArguments& a) {
+      a.box[0] = 64;
+      a.box[1] = 256;
+      a.box[2] = rows;
+      a.step[1] = 8;
+    });
+  }
   probe("boxDim[2] larger than globalDim[2]", t, [](MapArguments& a) { a.box[2] = 100; });
   for (int swizzle = -1; swizzle <= 7; ++swizzle) {
     for (uint32_t inner : {8u, 16u, 24u, 32u, 40u, 64u, 72u}) {

@@ -21,7 +21,7 @@ void show(const char* what, const MapArguments& a, const Corner& start, int word
 
 // 16 x 6 x 5 x 4 x 3 elements, dense.
 MapArguments dense(const void* tensor, uint32_t rank) {
-  static const uint32_t kSize[] = {16, 6, 5, 4, 3}, kBox[] = {8, 3, 2, 2, 2};
+  static const uint32_t kSize[] = {16, 6, 5, 4, 3}, kBox[] = {16, 3, 2, 2, 2};
   MapArguments a;
   a.address = tensor;
   a.rank = rank;
@@ -39,7 +39,7 @@ MapArguments dense(const void* tensor, uint32_t rank) {
 
 int main() {
   Buffer<uint16_t> tensor(numbered(16 * 6 * 5 * 4 * 3));
-  const Corner inside = {{8, 1, 2, 1, 0}}, over = {{8, 4, 4, 3, 2}}, before = {{-3, -1, -1, -1, -1}};
+  const Corner inside = {{0, 1, 2, 1, 0}}, over = {{8, 4, 4, 3, 2}}, before = {{-8, -1, -1, -1, -1}};
   for (uint32_t rank = 1; rank <= 5; ++rank) {
     const MapArguments a = dense(tensor.get(), rank);
     char name[32];

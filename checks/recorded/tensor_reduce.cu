@@ -49,7 +49,7 @@ int main() {
   const Pair pairs[] = {{CU_TENSOR_MAP_DATA_TYPE_UINT32, "UINT32", 4, "01234567"},
                         {CU_TENSOR_MAP_DATA_TYPE_INT32, "INT32", 4, "012567"},
                         {CU_TENSOR_MAP_DATA_TYPE_UINT64, "UINT64", 8, "012567"},
-                        {CU_TENSOR_MAP_DATA_TYPE_INT64, "INT64", 8, "12567"},
+                        {CU_TENSOR_MAP_DATA_TYPE_INT64, "INT64", 8, "12"},
                         {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, "FLOAT16", 2, "012"},
                         {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, "BFLOAT16", 2, "012"},
                         {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, "FLOAT32", 4, "0"}};

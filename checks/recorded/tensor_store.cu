@@ -21,7 +21,7 @@ void show(const char* what, MapArguments a, const Corner& start, uint32_t offset
     size_t written = 0;
     for (uint16_t v : result) written += v != 0xEEEE;
     std::printf(", %zu elements written, tensor %08x, row 1:", written, checksum(result));
-    for (int i = 0; i < kColumns; i += 8) std::printf(" %04x", result[kColumns + i]);
+    for (int i = 0; i < kColumns; i += i < 64 ? 8 : 1) std::printf(" %04x", result[kColumns + i]);
   }
   std::printf("\n");
 }
@@ -38,9 +38,10 @@ int main() {
     a.swizzle = swizzle;
     a.box[0] = swizzle == 0 ? 64 : 8u << swizzle;
     for (uint32_t offset : {0u, 128u, 384u}) show(swizzle_name(swizzle), a, {{0, 0}}, offset);
-    show(swizzle_name(swizzle), a, {{60, 15}}, 0);
-    show(swizzle_name(swizzle), a, {{1, 17}}, 0);
-    show(swizzle_name(swizzle), a, {{69, 0}}, 0);
+    show(swizzle_name(swizzle), a, {{56, 15}}, 0);
+    show(swizzle_name(swizzle), a, {{8, 17}}, 0);
+    show(swizzle_name(swizzle), a, {{64, 0}}, 0);
+    show(swizzle_name(swizzle), a, {{72, 0}}, 0);
     show(swizzle_name(swizzle), a, {{0, 1000}}, 0);
   }
   a.swizzle = 0;
