@@ -53,6 +53,7 @@ def record():
     failed = 0
     for source in sources:
         code, lines, errors = run(BUILD / "recorded" / source.stem, dict(os.environ, **choice.environment))
+        lines = body(lines)
         if code != 0 or not lines:
             print(f"not recorded: {source.stem} ended with exit code {code}\n{errors}", file=sys.stderr)
             failed += 1

@@ -171,6 +171,9 @@ elif ! find_nvcc; then
 fi
 
 # ---- the answer
+# A doctest that appears or goes makes CMake start afresh; the one it fetched itself does not.
+find_doctest || doctest=
+case $doctest in "$build"/*) doctest= ;; esac
 python=python3
 [ -x "$venv/bin/python" ] && python=$venv/bin/python
 generator="Unix Makefiles"
@@ -184,6 +187,7 @@ GENERATOR='$generator'
 CXX_COMPILER='$cxx'
 NVCC='$nvcc'
 CUDA_HOST='$cuda_host'
+DOCTEST='$doctest'
 PYTHON='$(command -v "$python")'
 VENV='$venv'
 END
