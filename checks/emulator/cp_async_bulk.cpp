@@ -100,11 +100,11 @@ TEST_CASE("cp.reduce.async.bulk combines with what is in global memory") {
       {"or.b32", {0xF0F0, 1, 2, 3}, {0xFF00, 1, 1, 2}, {0xFFF0, 1, 3, 3}},
       {"xor.b64", {0xF0F0, 1, 2, 3}, {0xFF00, 1, 1, 2}, {0x0FF0, 0, 3, 1}},
       {"add.u64", {0xFFFFFFFF, 1, 0, 0}, {1, 1, 2, 3}, {0, 3, 2, 3}},
-      // 1 + 1; a subnormal is flushed; -0 + -0; infinity - infinity
+      // 1 + 1; subnormals are kept (recorded: bulk_reduce); -0 + -0; infinity - infinity
       {"add.f32",
        {0x3F800000, 0x00000001, 0x80000000, 0x7F800000},
        {0x3F800000, 0x00000001, 0x80000000, 0xFF800000},
-       {0x40000000, 0, 0x80000000, 0x7FFFFFFF}},
+       {0x40000000, 2, 0x80000000, 0x7FFFFFFF}},
       // f16: 1+1, smallest subnormals add; 65504+16 rounds to infinity, NaN
       {"add.noftz.f16",
        {0x00013C00, 0x7E007BFF, 0, 0},

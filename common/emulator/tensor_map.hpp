@@ -44,6 +44,7 @@ struct TensorMap {
   uint64_t stride[5] = {};  // bytes; stride[0] is the element's size
   uint32_t box[5] = {};     // as given; see box_count()
   uint32_t step[5] = {};    // element strides
+  uint8_t interleave = 0;   // 0 none, 1 16B, 2 32B; copies refuse it
   Swizzle swizzle = Swizzle::none;
   uint8_t l2_promotion = 0;  // performance only
   bool nan_fill = false;     // what lies outside is the out-of-bounds NaN, not zero
@@ -59,7 +60,7 @@ struct TensorMap {
 };
 
 // Return codes (CUresult).
-constexpr int kTensorMapSuccess = 0, kTensorMapInvalidValue = 1, kTensorMapNotSupported = 801;
+constexpr int kTensorMapSuccess = 0, kTensorMapInvalidValue = 1;
 
 // cuTensorMapEncodeTiled. Writes the 128 bytes at `map` and returns 0; or returns the code, and in *why names the rule
 // that is broken, the value, and what to do.

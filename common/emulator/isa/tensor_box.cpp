@@ -54,25 +54,16 @@ uint64_t fill_bits(const TensorMap& map) {
   }
 }
 
-// What a load does to an element by the map's type.
-uint32_t converted(ElementType type, uint32_t bits) {
-  const bool subnormal = (bits & 0x7F800000) == 0;
-  const bool special = (bits & 0x7F800000) == 0x7F800000;
-  switch (type) {
-    case ElementType::f32_ftz:
-      return subnormal ? bits & 0x80000000 : bits;
-    case ElementType::tf32_ftz:
-      if (subnormal) return bits & 0x80000000;
-      [[fallthrough]];
-    case ElementType::tf32:
-      return special ? bits : (bits + 0xFFF + (bits >> 13 & 1)) & ~0x1FFFu;
-    default:
-      return bits;
-  }
+// What a load does to an element of a tf32 map: rounds to 10 fraction bits, nearest even; any NaN becomes one NaN. The
+// _ftz types flush nothing (recorded: tensor_types).
+uint32_t rounded_to_tf32(uint32_t bits) {
+  if ((bits & 0x7FFFFFFF) > 0x7F800000) return 0x7FFFE000;
+  if ((bits & 0x7FFFFFFF) == 0x7F800000) return bits;
+  return (bits + 0xFFF + (bits >> 13 & 1)) & ~0x1FFFu;
 }
 
-bool converts(ElementType type) {
-  return type == ElementType::f32_ftz || type == ElementType::tf32 || type == ElementType::tf32_ftz;
+bool is_tf32(ElementType type) {
+  return type == ElementType::tf32 || type == ElementType::tf32_ftz;
 }
 
 void fill(std::byte* at, size_t bytes, uint64_t element, unsigned element_size) {
@@ -109,7 +100,7 @@ Reduction tensor_reduction(std::string_view op, ElementType type) {
     case ElementType::u64:
       return reduction(op, bits ? Type::b64 : Type::u64);
     case ElementType::s64:
-      return reduction(op, bits ? Type::b64 : Type::s64);
+      return bits ? nullptr : reduction(op, Type::s64);
     case ElementType::f16:
       return bits ? nullptr : reduction(op, Type::f16);
     case ElementType::bf16:
@@ -129,11 +120,25 @@ void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const in
                 std::to_string(map.rank),
             "the instruction's .dim must be the rank given to cuTensorMapEncodeTiled",
             "use cp.async.bulk.tensor." + std::to_string(map.rank) + "d with as many coordinates");
+  if (map.interleave)
+    invalid(w, in, lane, "a copy uses an interleaved tensor map", "the emulator does not model interleaved tensors",
+            "encode the map with CU_TENSOR_MAP_INTERLEAVE_NONE");
   const int64_t element = element_bytes(map.type);
+  // Hopper stops with an illegal instruction otherwise (recorded: refusals).
+  if (start[0] * element % 16 != 0)
+    w.fault(in, lane, "misaligned-box",
+            "the box starts at element " + std::to_string(start[0]) + " of dimension 0, which is " +
+                std::to_string(start[0] * element) + " bytes into the row, no multiple of 16",
+            "the address of a box must be a multiple of 16 bytes (PTX 5.5.3.1)",
+            "make the innermost coordinate a multiple of " + std::to_string(16 / element) +
+                ", or move another dimension innermost");
   int64_t at[5];
   for (unsigned i = 0; i < 5; ++i) at[i] = i < rank ? start[i] : 0;
   const int64_t first = std::max<int64_t>(0, -at[0]);
-  const int64_t last = std::min<int64_t>(map.box[0], static_cast<int64_t>(map.size[0]) - at[0]);
+  int64_t row_elements = static_cast<int64_t>(map.size[0]);
+  // A store writes whole 16-byte chunks: the end of a row is not cut inside one (recorded: tensor_store).
+  if (writes) row_elements = (row_elements * element + 15) / 16 * 16 / element;
+  const int64_t last = std::min<int64_t>(map.box[0], row_elements - at[0]);
 
   rows_.clear();
   uint32_t k[5] = {};
@@ -174,11 +179,11 @@ void TensorBox::gather(std::vector<std::byte>& tile) const {
   for (const Row& row : rows_) {
     if (row.skip) fill(out, row.skip, outside, element);
     if (row.count) std::memcpy(out + row.skip, row.bytes, row.count);
-    if (converts(map.type)) {
+    if (is_tf32(map.type)) {
       for (uint32_t i = row.skip; i < row.skip + row.count; i += 4) {
         uint32_t bits;
         std::memcpy(&bits, out + i, 4);
-        bits = converted(map.type, bits);
+        bits = rounded_to_tf32(bits);
         std::memcpy(out + i, &bits, 4);
       }
     }
