@@ -1,4 +1,4 @@
-"""Compares every C++ and CUDA file with the layout of .clang-format; --write applies it.
+"""Compares the project's C++ and CUDA files with the layout of .clang-format; --write applies it.
 
 Exit: 0 if all files are laid out so, 1 if not, 2 if the tree cannot be read, 77 if there is no clang-format 14.
 """
@@ -11,7 +11,7 @@ import sys
 
 from run_common import OK, ROOT, SKIPPED, WRONG, die, tools
 
-FOLDERS = ("common", "lessons", "solutions", "checks")
+FOLDERS = ("common", "solutions", "checks")  # lessons: the student's own, and derived from solutions
 ENDINGS = {".cpp", ".hpp", ".cu", ".cuh", ".h"}
 VERSION = "14."  # another version lays the code out differently
 

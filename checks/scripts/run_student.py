@@ -81,8 +81,16 @@ def diff(lesson):
     return OK
 
 
+def exercise_script(option, lesson):
+    """Exit code of exercise.py, which derives the exercises from the worked programs."""
+    return subprocess.run([sys.executable, "-B", str(ROOT / "checks/scripts/exercise.py"), option, lesson.number]).returncode
+
+
 def reset(lesson, sure):
     old = lesson.exercise
+    if old.exists() and exercise_script("--pristine", lesson) == 0:
+        print(f"{old.relative_to(ROOT)} is as at the start already")
+        return OK
     if not sure:
         if not sys.stdin.isatty():
             die(f"reset overwrites {old.relative_to(ROOT)} and has nobody to ask",
@@ -97,8 +105,7 @@ def reset(lesson, sure):
             number += 1
         kept = old.with_suffix(f".mine-{number}.cu")
         kept.write_bytes(old.read_bytes())
-    done = subprocess.run([sys.executable, "-B", str(ROOT / "checks/scripts/exercise.py"), "--write", lesson.number])
-    if done.returncode != 0:
+    if exercise_script("--write", lesson) != 0:
         die(f"{old.relative_to(ROOT)} could not be written anew", *([f"where your copy is {kept}"] if kept else []))
     print(f"{old.relative_to(ROOT)} is as at the start" + (f"; yours is {kept.relative_to(ROOT)}" if kept else ""))
     return OK
