@@ -269,3 +269,30 @@ TEST_CASE("mbarrier: a deadlock names the barrier, its counts and what is missin
               with_barrier());
   CHECK(f.why.find("no copy named this barrier") != std::string::npos);
 }
+
+TEST_CASE("mbarrier.arrive and expect_tx reach the other CTA of a cluster, a wait does not") {
+  // Each CTA announces 16 bytes on the other's barrier, completes them there, and arrives there.
+  const std::string setup =
+      init(2) +
+      "fence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+      "mov.u32 %r1, %cluster_ctarank;\nxor.b32 %r2, %r1, 1;\nmov.u32 %r3, full_bar;\n"
+      "mapa.shared::cluster.u32 %r4, %r3, %r2;\n";
+  const std::string body = setup +
+                           "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r4], 16;\n"
+                           "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r4], 16;\n"
+                           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];\n" +
+                           spin("0", "W") +
+                           "barrier.cluster.arrive;\nbarrier.cluster.wait;\nst.global.u32 [%out], 1;";
+  for (const char* schedule : {"in-order", "late", "random:1", "random:2"}) {
+    CAPTURE(schedule);
+    Options o = with_barrier();
+    o.ctas = o.cluster = 2;
+    o.out_words = 1;
+    o.schedule = schedule;
+    CHECK(Runner().run(body, {}, o) == std::vector<uint32_t>{1, 1});
+  }
+  Options o = with_barrier();
+  o.ctas = o.cluster = 2;
+  auto f = Runner().fault(setup + "mbarrier.test_wait.parity.b64 %p1, [%rd1], 0;", {}, o);
+  CHECK(f.id == "out-of-bounds");
+}
