@@ -378,7 +378,7 @@ TEST_CASE("cudaGetDriverEntryPoint finds cuTensorMapEncodeTiled, and says so whe
 
 TEST_CASE("cuTensorMapEncodeTiled writes a map, or names the broken rule") {
   Buffer b(64 * 64);
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   cuuint64_t size[2] = {64, 64}, stride[1] = {256};
   cuuint32_t box[2] = {32, 8}, step[2] = {1, 1};
   auto encode = [&] {

@@ -46,11 +46,12 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-// This executable once more, with a variable set and nothing to do.
-Ended again(const char* name, const char* value) {
+// This executable once more, with a variable set: to run a case that is skipped otherwise, or nothing.
+Ended again(const char* name, const char* value, const char* test_case = nullptr) {
   return in_child([&] {
     setenv(name, value, 1);
-    execl("/proc/self/exe", "runtime_faults", "--count", static_cast<char*>(nullptr));
+    std::string filter = test_case ? "-tc=" + std::string(test_case) : "--count";
+    execl("/proc/self/exe", "runtime_faults", filter.c_str(), "--no-skip", static_cast<char*>(nullptr));
     return 99;
   });
 }
@@ -154,11 +155,7 @@ TEST_CASE("device code without usable PTX: the message says how to compile") {
 
 TEST_CASE("EMU_JSON gets the findings and the statistics at the end of the process") {
   TemporaryFile report;
-  Ended e = in_child([&] {
-    setenv("EMU_JSON", report.path, 1);
-    execl("/proc/self/exe", "runtime_faults", "-tc=(child) *", "--no-skip", static_cast<char*>(nullptr));
-    return 99;
-  });
+  Ended e = again("EMU_JSON", report.path, "(child) a program that writes past its memory and ends with 0");
   CHECK(e.status == 1);
   std::string json = read_file(report.path);
   CHECK(contains(json, "{\"findings\":[{\"id\":\"out-of-bounds\""));
@@ -167,6 +164,19 @@ TEST_CASE("EMU_JSON gets the findings and the statistics at the end of the proce
 
 TEST_CASE("(child) a program that writes past its memory and ends with 0" * doctest::skip()) {
   CHECK(run("st.global.u32 [%rd1+64], 1;").wait == cudaErrorIllegalAddress);
+}
+
+TEST_CASE("EMU_TIME_LIMIT ends a kernel that goes on changing memory for ever") {
+  Ended e = again("EMU_TIME_LIMIT", "0.5", "(child) a program that counts for ever");
+  CHECK(e.status == 1);
+  CHECK(contains(e.errors, "time-limit"));
+  CHECK(contains(e.output, "1 passed"));
+}
+
+TEST_CASE("(child) a program that counts for ever" * doctest::skip()) {
+  CHECK(
+      run("again:\nld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;\nbra again;")
+          .wait == cudaErrorLaunchTimeout);
 }
 
 TEST_CASE("bad values in the environment end the process before main, with status 2") {
