@@ -15,7 +15,7 @@ override TOOLS = . '$(BUILD_DIR)/tools.env' &&
 override PY = $(TOOLS) "$$PYTHON" -B $(SCRIPTS)
 override COMPILE = @sh $(SCRIPTS)/run_build.sh '$(BUILD_DIR)' '$(JOBS)'
 
-.PHONY: help setup build run test check status next doctor bench-emulator record format format-check clean distclean
+.PHONY: help setup build run test check status next doctor bench-emulator record record-bugs format format-check clean distclean
 help:
 	@sh $(SCRIPTS)/run_help.sh
 
@@ -52,6 +52,18 @@ diff-%: setup
 
 reset-%: setup
 	@$(PY)/run_student.py reset '$*' $(if $(filter yes,$(CONFIRM)),--yes)
+
+# BUG=name shows and runs one deliberate bug of the lesson; without it they are listed.
+break-%: setup
+	$(if $(BUG),$(COMPILE) lab_host emulator)
+	@$(PY)/run_bugs.py $(if $(BUG),show '$*' '$(BUG)',list '$*')
+
+record-bugs: setup
+	@$(TOOLS) DEVICE=gpu "$$PYTHON" -B $(SCRIPTS)/run_device.py
+	$(COMPILE) lab_host
+	@$(PY)/run_bugs.py record --jobs '$(JOBS)' $(ARGS)
+	@$(PY)/run_bugs.py merge '$(BUILD_DIR)/bugs/record.json'
+	@$(PY)/run_bugs.py readme
 
 status: setup
 	@$(PY)/run_student.py status

@@ -59,8 +59,9 @@ def matrix(arguments):
             print(f"  {colour('ok   ', 32) if not found else colour('WRONG', 31)}  {label:<40} {expected}", flush=True)
             print_deviations(found)
             wrong += bool(found)
-    per_task = len(emulate.SCHEDULES)
-    print(f"\n{len(tasks) - wrong} of {len(tasks)} as expected, under {per_task} schedules each, in {time.time() - started:.0f} s")
+    seconds = time.time() - started
+    print(f"\n{len(tasks) - wrong} of {len(tasks)} as expected, under {len(emulate.SCHEDULES)} schedules each, "
+          f"in {seconds:.0f} s")
     return WRONG if wrong else OK
 
 
@@ -115,10 +116,12 @@ def readme(arguments):
     for program in corpus.programs():
         for bug in corpus.bugs(program):
             h = bug.header
-            emulator = {"finding": "`" + "` or `".join(bug.expect.ids) + "`", "numbers": f"wrong numbers, named `{bug.expect.text}`",
+            emulator = {"finding": "`" + "` or `".join(bug.expect.ids) + "`",
+                        "numbers": f"wrong numbers, named `{bug.expect.text}`",
                         "refused": "refused before the launch"}[bug.expect.kind]
-            where = bug.path.relative_to(corpus.FOLDER)
-            rows.append(f"| {program.label} | [{bug.name}]({where}) | {h['title']} | {h['h200']} | {h['sanitizer']} | {emulator} |")
+            cells = [program.label, f"[{bug.name}]({bug.path.relative_to(corpus.FOLDER)})", h["title"], h["h200"],
+                     h["sanitizer"], emulator]
+            rows.append("| " + " | ".join(cells) + " |")
             count += 1
     text = README.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
@@ -126,7 +129,8 @@ def readme(arguments):
     new = f"{text[:text.index(BEGIN)]}{BEGIN}\n{count} bugs.\n\n" + "\n".join(rows) + "\n" + text[text.index(END):]
     if "--check" in arguments:
         if new != text:
-            die(f"the table of {README.relative_to(ROOT)} is not that of the patches", "try   run_bugs.py readme", code=WRONG)
+            die(f"the table of {README.relative_to(ROOT)} is not that of the patches", "try   run_bugs.py readme",
+                code=WRONG)
         print(f"the table of {README.relative_to(ROOT)} is that of the patches ({count} bugs)")
     elif new != text:
         README.write_text(new)

@@ -1,12 +1,15 @@
 """Compiles a program of the corpus, right or patched, once, and links it with the emulator or for the GPU.
 
-Everything lies in BUILD/bugs/PROGRAM/: NAME.cu, NAME.o with NAME.key (a hash of all that went in), NAME.emu or NAME.
+Everything lies in BUILD/bugs/PROGRAM/: NAME.cu, NAME.emu.o with a hash of all that went into it, and NAME.emu; for the
+GPU NAME.gpu.o and NAME.
 The emulator needs only the PTX, so its objects hold no machine code, which takes most of the compiler's time.
 """
 
 import hashlib
+import re
 import subprocess
 from functools import lru_cache
+from pathlib import Path
 
 from run_bugs_corpus import apply
 from run_common import BUILD, ROOT, die, tools
@@ -20,12 +23,17 @@ class BuildError(Exception):
 
 
 @lru_cache(maxsize=None)
-def header_hash():
-    digest = hashlib.sha256()
-    for folder in ("kernel", "ptx", "host", "."):
-        for path in sorted((ROOT / "common" / folder).glob("*.*h*")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def file_hash(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "gone"
+
+
+def key(text, depends):
+    """A hash of the source, the compiler, its flags, and the project's headers that the compiler named in `depends`."""
+    parts = [text, tools()["NVCC"], *FLAGS]
+    listed = depends.read_text() if depends.exists() else ""
+    headers = sorted(set(re.findall(re.escape(str(ROOT / "common")) + r"/\S+", listed)))
+    parts += [h + file_hash(Path(h)) for h in headers]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def library(name):
@@ -46,17 +54,17 @@ def build(program, bug=None, device="emu"):
     folder = BUILD / "bugs" / program.name
     folder.mkdir(parents=True, exist_ok=True)
     name = bug.name if bug else "right"
-    source, object_file, key_file = (folder / f"{name}{s}" for s in (".cu", f".{device}.o", f".{device}.key"))
+    source = folder / f"{name}.cu"
+    object_file, depends, key_file = (folder / f"{name}.{device}.{kind}" for kind in ("o", "d", "key"))
     text = apply(bug) if bug else program.source.read_text()
     environment = tools()
-    key = hashlib.sha256((text + header_hash() + environment["NVCC"] + " ".join(FLAGS)).encode()).hexdigest()
     executable = folder / (f"{name}.emu" if device == "emu" else name)
-    if not (object_file.exists() and key_file.exists() and key_file.read_text() == key):
+    if not (object_file.exists() and key_file.exists() and key_file.read_text() == key(text, depends)):
         executable.unlink(missing_ok=True)
         source.write_text(text)
         call([environment["NVCC"], "-ccbin", environment["CUDA_HOST"], f"-gencode=arch=compute_90a,code={CODE[device]}",
-              *FLAGS, "-c", source, "-o", object_file])
-        key_file.write_text(key)
+              *FLAGS, "-MD", "-MF", depends, "-c", source, "-o", object_file])
+        key_file.write_text(key(text, depends))
     libraries = [library("lab_host")] + ([library("emulator")] if device == "emu" else [])
     if executable.exists() and all(executable.stat().st_mtime > l.stat().st_mtime for l in libraries):
         return executable

@@ -12,6 +12,7 @@ The TMA workbook: from thread copies to a Hopper GEMM fed by the copy engine.
   make diff-NN          what lesson NN changes in the kernel of the lesson before
   make reset-NN         start that file again (asks; keeps a copy)
   make check            check all your files
+  make break-NN         the deliberate bugs of lesson NN        make break-NN BUG=name   show one and run it
 
   make test             the project's own tests
   make doctor           what this machine has and lacks
