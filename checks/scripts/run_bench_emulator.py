@@ -1,7 +1,7 @@
 """How fast the emulator is on one core: emulated thread instructions and wgmma FLOP per second of wall time.
 
 Runs two programs made for it (ordinary instructions only; wgmma only) and the worked program of every lesson, each
-many times in one process, and prints the median with its spread. Times are those of the launches alone.
+several times in one process, with the checker and without, and prints the median with its spread. Times are those of the launches alone.
 Exit: 0 if every program was right, 1 if not, 2 for bad input.
 """
 
@@ -28,15 +28,16 @@ def machine():
         return platform.machine()
 
 
-def measure(command, repeat):
-    """Runs a program that launches one kernel `repeat` times. Returns (ms [min, median, max], stats a launch), or
+def measure(command, repeat, checker):
+    """Runs a program that launches one kernel `repeat` times, with the checker 'on' or 'off'. Returns (ms [min, median, max], stats a launch), or
     None and prints why."""
     with tempfile.TemporaryDirectory() as folder:
         emu, result = Path(folder, "emu.json"), Path(folder, "result.json")
         rates = command[0].name.startswith("emulator_rates")
         arguments = [str(repeat)] if rates else ["--repeat", str(repeat), "--json", str(result)]
-        done = subprocess.run([str(c) for c in command] + arguments, env=dict(os.environ, EMU_JSON=str(emu)),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        environment = dict(os.environ, EMU_JSON=str(emu), EMU_CHECK=checker)
+        done = subprocess.run([str(c) for c in command] + arguments, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
         stats, said = load(emu).get("stats", {}), load(result)
         if done.returncode != 0 or not stats.get("launches"):
             print(f"{command[0].name} ended with exit code {done.returncode}\n{done.stdout}")
@@ -49,9 +50,9 @@ def measure(command, repeat):
         return ms, {key: value / stats["launches"] for key, value in stats.items()}
 
 
-def cells(name, ms, stats):
+def cells(name, checker, ms, stats):
     """One row: the rates at the median time, and from the slowest launch to the fastest."""
-    row = [name, f"{ms[1]:,.1f} ms"]
+    row = [name, checker, f"{ms[1]:,.1f} ms"]
     for key, unit in (("thread_instructions", 1e6), ("wgmma.flop", 1e9)):
         rates = [stats.get(key, 0) / (t * 1e-3) / unit for t in ms]
         row += [f"{rates[1]:.1f}", f"{rates[2]:.1f} .. {rates[0]:.1f}"] if rates[1] else ["-", "-"]
@@ -60,7 +61,7 @@ def cells(name, ms, stats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=20, help="launches of each program (20)")
+    parser.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the programs inherit it: one core
@@ -72,12 +73,13 @@ def main():
     programs += [(lesson.name, [lesson.program("emu")]) for lesson in lessons()]
     rows, failed = [], False
     for name, command in programs:
-        measured = measure(command, options.repeat)
-        failed = failed or measured is None
-        if measured:
-            rows.append(cells(name, *measured))
+        for checker in ("on", "off"):
+            measured = measure(command, options.repeat, checker)
+            failed = failed or measured is None
+            if measured:
+                rows.append(cells(name, checker, *measured))
     if rows:
-        table(["program", "launch", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"], rows)
+        table(["program", "checker", "launch", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"], rows)
     return WRONG if failed else OK
 
 
