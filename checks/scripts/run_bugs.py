@@ -38,8 +38,12 @@ def check(program, bug):
 
 
 def print_deviations(found):
+    """Equal deviations are one line, with the schedules that gave them."""
+    schedules = {}
     for arguments, schedule, said in found:
-        print(f"    {schedule:<10} {arguments}: {said}" if schedule else f"    {said}")
+        schedules.setdefault((arguments, said), []).append(schedule)
+    for (arguments, said), where in schedules.items():
+        print(f"    {', '.join(where)} [{arguments}]: {said}" if where[0] else f"    {said}")
 
 
 def matrix(arguments):
