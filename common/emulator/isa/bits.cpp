@@ -157,17 +157,19 @@ struct Bmsk {
 };
 
 // lop3 d, a, b, c, lut: any function of three bits; lut holds its value at index a*4 + b*2 + c.
-uint32_t lop3_of(uint32_t a, uint32_t b, uint32_t c, uint32_t lut) {
-  uint32_t r = 0;
-  for (int i = 0; i < 8; ++i)
-    if (lut >> i & 1) r |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-  return r;
-}
+// Selected by c, then b, then a: m[i] is all ones where lut has bit i.
 Flow lop3_exec(Warp& w, const Inst& in, uint32_t mask) {
   auto d = w.lanes<uint32_t>(in.d), a = w.lanes<uint32_t>(in.a), b = w.lanes<uint32_t>(in.b),
        c = w.lanes<uint32_t>(in.c);
-  auto lut = static_cast<uint32_t>(in.imm);
-  for_lanes(mask, [&](int l) { d.set(l, lop3_of(a[l], b[l], c[l], lut)); });
+  uint32_t m[8];
+  for (int i = 0; i < 8; ++i) m[i] = in.imm >> i & 1 ? ~0u : 0;
+  auto select = [](uint32_t which, uint32_t zero, uint32_t one) { return zero ^ (which & (zero ^ one)); };
+  for_lanes(mask, [&](int l) {
+    uint32_t x = a[l], y = b[l], z = c[l];
+    uint32_t low = select(y, select(z, m[0], m[1]), select(z, m[2], m[3]));
+    uint32_t high = select(y, select(z, m[4], m[5]), select(z, m[6], m[7]));
+    d.set(l, select(x, low, high));
+  });
   return Flow::next;
 }
 // lop3.{or,and} d|p, a, b, c, lut, q: p = (d != 0) BoolOp q. extra: p, q; flags: 1 for .and.
@@ -253,10 +255,23 @@ void logic_not(Decoder& d, const Match& m, Inst& in) {
   in.cls = Class::control;
   in.exec = pred_not;
 }
+// By an immediate: one amount for all lanes.
+template <class Op, class T>
+Flow shift_by_constant(Warp& w, const Inst& in, uint32_t mask) {
+  auto d = w.lanes<T>(in.d), a = w.lanes<T>(in.a);
+  uint32_t n = w.lanes<uint32_t>(in.b)[0];
+  for_lanes(mask, [&](int l) { d.set(l, Op::of(a[l], n)); });
+  return Flow::next;
+}
 template <class Op>
 void shift(Decoder& d, const Match& m, Inst& in) {
   Type t = m.type();
   operands(d, in, Class::address, t, {t, Type::u32});
+  if (in.b & kConstBit) {
+    in.exec =
+        for_integer(t, [](auto tag) -> Exec { return shift_by_constant<Op, typename decltype(tag)::type>; });
+    return;
+  }
   in.exec =
       for_integer(t, [](auto tag) -> Exec { return binary<Op, typename decltype(tag)::type, uint32_t>; });
 }
@@ -343,8 +358,25 @@ void lop3_pred(Decoder& d, const Match& m, Inst& in) {
   in.flags = m.has("and");
   in.exec = lop3_pred_exec;
 }
+// With an immediate selector that replicates no sign, the amounts to shift by are the same for all lanes.
+Flow prmt_by_constant(Warp& w, const Inst& in, uint32_t mask) {
+  auto d = w.lanes<uint32_t>(in.d), a = w.lanes<uint32_t>(in.a), b = w.lanes<uint32_t>(in.b);
+  uint32_t c = w.lanes<uint32_t>(in.c)[0];
+  int s0 = 8 * (c & 7), s1 = 8 * (c >> 4 & 7), s2 = 8 * (c >> 8 & 7), s3 = 8 * (c >> 12 & 7);
+  for_lanes(mask, [&](int l) {
+    uint64_t bytes = uint64_t{b[l]} << 32 | a[l];
+    d.set(l, static_cast<uint32_t>((bytes >> s0 & 0xFF) | (bytes >> s1 & 0xFF) << 8 |
+                                   (bytes >> s2 & 0xFF) << 16 | (bytes >> s3 & 0xFF) << 24));
+  });
+  return Flow::next;
+}
 void prmt(Decoder& d, const Match& m, Inst& in) {
   operands(d, in, Class::address, Type::b32, {Type::b32, Type::b32, Type::b32});
+  const Operand& selector = d.operand(3);
+  if (m.slots[1].empty() && selector.kind == Operand::Kind::integer && !(selector.bits & 0x8888)) {
+    in.exec = prmt_by_constant;
+    return;
+  }
   using U = uint32_t;
   if (m.has("f4e"))
     in.exec = ternary<PrmtMode<kF4e>, U, U, U>;

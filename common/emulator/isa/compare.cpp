@@ -69,18 +69,14 @@ using CompareFn = uint32_t (*)(Warp&, Ref, Ref, uint32_t);
 template <Cmp kOp, class View>
 uint32_t compare(Warp& w, Ref ra, Ref rb, uint32_t mask) {
   auto a = w.lanes<typename View::Stored>(ra), b = w.lanes<typename View::Stored>(rb);
-  uint32_t result = 0;
-  for_lanes(mask, [&](int l) { result |= uint32_t{Compare<kOp>::of(View::of(a[l]), View::of(b[l]))} << l; });
-  return result;
+  return lanes_where(mask, [&](int l) { return Compare<kOp>::of(View::of(a[l]), View::of(b[l])); });
 }
 // f16x2, bf16x2: one mask for each half.
 template <Cmp kOp, class Format, bool kFlush, int kShift>
 uint32_t compare_part(Warp& w, Ref ra, Ref rb, uint32_t mask) {
   auto a = w.lanes<uint32_t>(ra), b = w.lanes<uint32_t>(rb);
   auto view = [](uint32_t v) { return Half16<Format, kFlush>::of(static_cast<uint16_t>(v >> kShift)); };
-  uint32_t result = 0;
-  for_lanes(mask, [&](int l) { result |= uint32_t{Compare<kOp>::of(view(a[l]), view(b[l]))} << l; });
-  return result;
+  return lanes_where(mask, [&](int l) { return Compare<kOp>::of(view(a[l]), view(b[l])); });
 }
 
 // Boolean operation with a third predicate c.
@@ -304,7 +300,7 @@ template <class T>
 Flow selp_exec(Warp& w, const Inst& in, uint32_t mask) {
   auto d = w.lanes<T>(in.d), a = w.lanes<T>(in.a), b = w.lanes<T>(in.b);
   uint32_t c = w.predicate(in.c);
-  for_lanes(mask, [&](int l) { d.set(l, c >> l & 1 ? a[l] : b[l]); });
+  for_lanes(mask, [&](int l) { d.set(l, c & kLaneBits.bit[l] ? a[l] : b[l]); });
   return Flow::next;
 }
 void selp(Decoder& d, const Match& m, Inst& in) {

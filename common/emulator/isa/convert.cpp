@@ -187,6 +187,9 @@ struct F16ToF32 {
 struct Bf16ToF32 {
   static float of(uint16_t a) { return BF16::widen(a); }
 };
+struct F32ToF16 {
+  static uint16_t of(float a) { return F16::round(a); }
+};
 struct F32ToBf16 {
   static uint16_t of(float a) { return bf16_nearest(a); }
 };
@@ -212,6 +215,7 @@ Exec frequent(Type to, Type from, const Inst& in) {
   if (to == Type::f32 && from == Type::bf16) return unary<Bf16ToF32, uint16_t>;
   if (to == Type::f64 && from == Type::f32) return unary<Nearest<float, double>, float>;
   if (r == Round::rn) {
+    if (to == Type::f16 && from == Type::f32) return unary<F32ToF16, float>;
     if (to == Type::bf16 && from == Type::f32) return unary<F32ToBf16, float>;
     if (to == Type::f32 && from == Type::s32) return unary<Nearest<int32_t, float>, int32_t>;
     if (to == Type::f32 && from == Type::u32) return unary<Nearest<uint32_t, float>, uint32_t>;

@@ -81,10 +81,34 @@ uint64_t encode(Exact v, Round round) {
   return sign | code;
 }
 
+// To nearest even, of any double, for formats well inside double's range. The quick way to what encode() gives.
+template <int kExp, int kMant>
+uint64_t encode_nearest(double v) {
+  constexpr int kBias = (1 << (kExp - 1)) - 1, kCut = 52 - kMant;
+  constexpr uint64_t kInfinity = ((1ull << kExp) - 1) << kMant;
+  constexpr uint64_t kSmallestNormal = static_cast<uint64_t>(1024 - kBias) << 52;     // 2^(1-bias)
+  constexpr uint64_t kUnit = static_cast<uint64_t>(1024 - kBias - kMant + 52) << 52;  // see below
+  constexpr uint64_t kOverflow =
+      (static_cast<uint64_t>(1023 + kBias) << 52) | ((1ull << 52) - (1ull << (kCut - 1)));
+  uint64_t bits = bit_cast<uint64_t>(v), sign = bits >> 63 << (kExp + kMant), a = bits & ~(1ull << 63);
+  if (a <
+      kSmallestNormal)  // adding a number whose last place is the smallest subnormal rounds to multiples of that
+    return sign |
+           (bit_cast<uint64_t>(bit_cast<double>(a) + bit_cast<double>(kUnit)) & ((1ull << (kMant + 1)) - 1));
+  if (a < kOverflow) {
+    a += ((1ull << (kCut - 1)) - 1) + (a >> kCut & 1);
+    return sign | ((a >> kCut) - (static_cast<uint64_t>(1023 - kBias) << kMant));
+  }
+  return a > 0x7FF0000000000000ull ? (1ull << (kExp + kMant)) - 1 : sign | kInfinity;
+}
+
 // The same for any double. NaN gives the canonical NaN: sign 0, every other bit 1.
 template <int kExp, int kMant>
 uint64_t encode(double v, Round round) {
   constexpr uint64_t kInfinity = ((1ull << kExp) - 1) << kMant;
+  if constexpr (kExp < 11) {
+    if (round == Round::rn) return encode_nearest<kExp, kMant>(v);
+  }
   if (v != v) return (1ull << (kExp + kMant)) - 1;
   if (std::isinf(v)) return kInfinity | uint64_t{v < 0} << (kExp + kMant);
   return encode<kExp, kMant>(exact(v), round);
@@ -126,12 +150,12 @@ inline float to_f32(double v, Round round) {
 }
 
 struct F16 {
+  // The bits in a float's place are the value times 2^-112, subnormal numbers too.
   static float widen(uint16_t h) {
-    uint32_t sign = uint32_t{h & 0x8000u} << 16, rest = h & 0x7FFFu;
-    if (rest >= 0x7C00) return bit_cast<float>(sign | 0x7F800000u | (rest & 0x3FF) << 13);
-    if (rest >= 0x0400) return bit_cast<float>(sign | ((rest << 13) + (112u << 23)));
-    float v = static_cast<float>(rest) * 0x1p-24f;
-    return sign ? -v : v;
+    uint32_t sign = uint32_t{h & 0x8000u} << 16, rest = uint32_t{h & 0x7FFFu} << 13;
+    auto bits = bit_cast<uint32_t>(bit_cast<float>(rest) * 0x1p112f);
+    return bit_cast<float>(
+        sign | (rest >= 0x0F800000u ? rest | 0x7F800000u : bits));  // infinity and NaN keep theirs
   }
   static uint16_t round(double v, Round r = Round::rn) { return static_cast<uint16_t>(encode<5, 10>(v, r)); }
   static uint16_t flush(uint16_t h) { return h & 0x7C00 ? h : h & 0x8000; }

@@ -63,6 +63,32 @@ inline void operands(Decoder& d, Inst& in, Class cls, Type result, std::initiali
   }
 }
 
+// 1 << lane, as a table: a compiler can select by it in vectors, which it cannot by a shift.
+struct LaneBits {
+  uint32_t bit[32];
+  constexpr LaneBits() : bit() {
+    for (int l = 0; l < 32; ++l) bit[l] = 1u << l;
+  }
+};
+constexpr LaneBits kLaneBits;
+
+// The mask of those lanes of `mask` in which holds(lane).
+template <class F>
+uint32_t lanes_where(uint32_t mask, F&& holds) {
+  if (mask != 0xFFFFFFFFu) {
+    uint32_t result = 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+      int l = __builtin_ctz(m);
+      result |= uint32_t{static_cast<bool>(holds(l))} << l;
+    }
+    return result;
+  }
+  uint32_t result = 0, value[32];
+  for (int l = 0; l < 32; ++l) value[l] = holds(l) ? kLaneBits.bit[l] : 0;
+  for (int l = 0; l < 32; ++l) result |= value[l];
+  return result;
+}
+
 template <class T>
 struct Tag {
   using type = T;

@@ -16,7 +16,10 @@ namespace {
 template <class F>
 Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
   auto members = w.lanes<uint32_t>(in.extra->refs[0]);
-  for (uint32_t m = mask; m; m &= m - 1) {
+  bool uniform =
+      in.extra->refs[0] & kConstBit;  // an immediate: one group, and one lane to check unless it is wrong
+  uint32_t to_check = uniform && (mask & ~members[0]) == 0 ? mask & -mask : mask;
+  for (uint32_t m = to_check; m; m &= m - 1) {
     int l = __builtin_ctz(m);
     uint32_t wanted = members[l];
     if (!(wanted >> l & 1)) {
@@ -31,6 +34,10 @@ Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
     if (!w.all_here(wanted)) return Flow::converge;
   }
   if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
+  if (uniform) {
+    f(mask);
+    return Flow::next;
+  }
   for (uint32_t left = mask; left;) {
     uint32_t wanted = members[__builtin_ctz(left)], group = 0;
     for (uint32_t m = left; m; m &= m - 1)
