@@ -225,3 +225,22 @@ TEST_CASE("prmt: bytes by selector, replicated signs, and the six modes") {
                   return d;
                 });
 }
+
+TEST_CASE("shl, shr, prmt by an immediate give what a register gives") {
+  for (unsigned n : {0u, 1u, 7u, 15u, 16u, 31u, 32u, 33u, 63u, 64u, 255u})
+    for (unsigned bytes : {2u, 4u, 8u})
+      for (std::string op : {"shl.b", "shr.u", "shr.s"}) {
+        std::string head = op + std::to_string(8 * bytes) + " $d, $a, ";
+        std::vector<Row> rows = cross({edges()});
+        auto want =
+            run_table("mov.u32 %r30, " + std::to_string(n) + ";\n" + head + "%r30;", bytes, {bytes}, rows);
+        CHECK(run_table(head + std::to_string(n) + ";", bytes, {bytes}, rows) == want);
+      }
+  for (const char* selector :
+       {"0x3210", "0x5410", "0x7632", "0x0123", "0x7777", "0x8888", "0xF4A1", "0x17654"}) {
+    auto rows = cross({edges(), edges()});
+    auto want = run_table(std::string("mov.u32 %r30, ") + selector + ";\nprmt.b32 $d, $a, $b, %r30;", 4,
+                          {4, 4}, rows);
+    CHECK(run_table(std::string("prmt.b32 $d, $a, $b, ") + selector + ";", 4, {4, 4}, rows) == want);
+  }
+}
