@@ -13,6 +13,7 @@ empty line, and a unified diff:
                ID at "TEXT"         one finding, with this id, at a source line that holds TEXT
                ID | ID at "TEXT"    likewise, with either id: the rule itself makes both right
                numbers KIND         no error, and wrong numbers that the comparison names KIND
+                                    ('wrong' where a program only says that)
                refused "TEXT"       the program refuses to start (exit code 2) and says TEXT
   run        arguments of the program; optional
   why        two sentences

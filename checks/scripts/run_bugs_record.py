@@ -25,8 +25,9 @@ from run_bugs_build import BuildError, build
 from run_common import BAD_INPUT, BUILD, OK, WRONG, die
 
 TOOLS = "memcheck,racecheck,synccheck,initcheck"
-FIRST_LINE = re.compile(r"^========= ((?!COMPUTE-SANITIZER|Internal|ERROR SUMMARY|RACECHECK).{4,90}?)(?: at | by | of size |$)",
-                        re.M)  # the first thing a tool says, without the address
+# The first thing a tool says, without the address.
+FIRST_LINE = re.compile(r"^========= ((?!COMPUTE-SANITIZER|Internal|ERROR SUMMARY|RACECHECK).{4,90}?)"
+                        r"(?: at | by | of size |$)", re.M)
 LARGE = "--m 2040 --n 2040 --k 4168"  # ragged, and long enough for every race to have its chance
 
 
