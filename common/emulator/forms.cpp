@@ -58,11 +58,15 @@ bool match_in_order(const Pattern& p, size_t slot, const std::vector<std::string
 
 bool match_any_order(const Pattern& p, const std::vector<std::string>& mods, std::vector<std::string>& out) {
   std::vector<bool> used(mods.size());
-  size_t count = 0;
+  size_t count = 0, after_type = 0;
   for (size_t s = 0; s < p.slots.size(); ++s) {
     out[s].clear();
     for (size_t m = 0; m < mods.size() && out[s].empty(); ++m)
       if (!used[m] && fits(p.slots[s], mods[m])) {
+        if (type_from(mods[m]) != Type::none) {  // types keep their order: cvt.d.a is not cvt.a.d
+          if (m < after_type) return false;
+          after_type = m + 1;
+        }
         used[m] = true;
         out[s] = mods[m];
         ++count;

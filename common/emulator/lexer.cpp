@@ -76,7 +76,8 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
     t.column = static_cast<int>(i - line_start) + 1;
     if (starts_word(c) && !(c == '.' && std::isdigit(static_cast<unsigned char>(at(i + 1))))) {
       size_t begin = i;
-      while (i < n && (in_word(text[i]) || (text[i] == ':' && at(i + 1) == ':' && i + 2 < n))) {
+      const bool directive = c == '.';  // ".reg.b32" is two words
+      while (i < n && !(directive && i > begin && text[i] == '.') && (in_word(text[i]) || (text[i] == ':' && at(i + 1) == ':' && i + 2 < n))) {
         if (text[i] == ':') ++i;
         ++i;
       }

@@ -56,6 +56,8 @@ class Observer {
 
   virtual void on_access(Warp&, const Inst&, const AccessEvent&) {}
   virtual void on_fence(Warp&, const Inst&, uint32_t /*mask*/, FenceKind, bool /*cluster_or_wider*/) {}
+  // Before an instruction of a warp whose watch_registers is set.
+  virtual void on_instruction(Warp&, const Inst&) {}
   // Lanes that met at a warp-level instruction (bar.warp.sync, shfl.sync, vote.sync, match.sync, elect.sync ...).
   virtual void on_warp_sync(Warp&, const Inst&, uint32_t /*mask*/) {}
   // bar/barrier. arrive: the lanes' earlier accesses are in; leave: the lanes go on after completion `generation`.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "emulator/isa/special_registers.hpp"
@@ -55,7 +56,9 @@ SourceLine Program::line_of(const Inst& inst) const {
   if (text.loc < 0) return s;
   auto file_name = [&](int file) {
     auto it = module->files.find(file);
-    return it == module->files.end() ? std::string("?") : it->second;
+    if (it == module->files.end()) return std::string("?");
+    static const std::string here = std::filesystem::current_path().string() + "/";  // shown relative to it
+    return it->second.rfind(here, 0) == 0 ? it->second.substr(here.size()) : it->second;
   };
   // An inlined helper is reported at the line of the helper's caller that the reader wrote: the outermost place is
   // the kernel, so the chain is shown from the instruction outwards and `file:line` is the first place that is not
@@ -64,8 +67,7 @@ SourceLine Program::line_of(const Inst& inst) const {
   for (int i = text.loc; i >= 0 && chain.size() < 64; i = module->locs[i].inlined_at) chain.push_back(&module->locs[i]);
   auto is_wrapper = [&](const Loc* l) {
     std::string f = file_name(l->file);
-    return f.find("/common/ptx/") != std::string::npos || f.find("/include/") != std::string::npos ||
-           f.find("/common/") != std::string::npos;
+    return f.find("/include/") != std::string::npos || f.rfind("common/", 0) == 0 || f.find("/common/") != std::string::npos;
   };
   size_t shown = 0;
   while (shown + 1 < chain.size() && is_wrapper(chain[shown])) ++shown;
@@ -75,7 +77,6 @@ SourceLine Program::line_of(const Inst& inst) const {
     if (i == shown) continue;
     s.called_from += (s.called_from.empty() ? "" : ", ") + std::string(i < shown ? "in " : "inlined at ") +
                      file_name(chain[i]->file) + ":" + std::to_string(chain[i]->line);
-    if (!chain[i]->function.empty()) s.called_from += " (" + chain[i]->function.substr(0, 80) + ")";
   }
   return s;
 }

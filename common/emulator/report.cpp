@@ -44,7 +44,7 @@ std::string Finding::text() const {
   row("where", where.empty() ? line.text() : where);
   if (!line.called_from.empty()) row("     ", line.called_from);
   if (!line.ptx.empty()) row("ptx  ", line.ptx);
-  if (!other_line.text().empty()) row("other", other_line.text() + other_line.called_from);
+  if (!other_line.text().empty()) row("other", other_line.text() + (other_line.called_from.empty() ? "" : "  " + other_line.called_from));
   row("state", state);
   row("why  ", why);
   row("try  ", hint);

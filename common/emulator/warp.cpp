@@ -157,6 +157,7 @@ int Warp::run(int budget) {
       if (in.guard != kNoRef) m &= predicate(in.guard);
       if (m) {
         threads += static_cast<uint64_t>(__builtin_popcount(m));
+        if (watch_registers) machine.observer->on_instruction(*this, in);
         Flow flow = in.exec(*this, in, m);
         if (flow == Flow::next) {
           ++g->pc;

@@ -160,6 +160,7 @@ class Warp {
 
   // Asynchronous operations of this warp's threads (see async.hpp); what they hold is up to their family.
   struct ThreadGroups;
+  bool watch_registers = false;    // the observer wants to see every instruction
   uint64_t idle_instructions = 0;  // executed since anything observable changed
 
   // bar.warp.sync: lanes that have arrived, per member mask

@@ -1,6 +1,5 @@
 // Every access against the last write and the reads since, byte by byte.
 #include "emulator/checker/checker.hpp"
-#include "emulator/wgmma.hpp"
 
 namespace emu::check {
 
@@ -48,6 +47,18 @@ bool Checker::ordered_all(const Accessor& who, Tag tag, Clock::Kind kind) const 
   return all;
 }
 
+// ordered_all(), remembering the last tag for which it held for all lanes of the instruction.
+bool Checker::settled(const Accessor& who, Tag tag, Tag* memo) {
+  if (tag == *memo) return true;
+  Accessor all = who;
+  all.lanes = who.group;
+  if (ordered_all(all, tag)) {
+    *memo = tag;
+    return true;
+  }
+  return who.lanes != who.group && ordered_all(who, tag);
+}
+
 bool Checker::same_thread(Tag a, const Accessor& who, int lane) const {
   const Record& r = records_.of(a);
   return (r.kind == Record::Kind::threads || r.kind == Record::Kind::op) && Records::lane_of(a) == lane &&
@@ -73,13 +84,17 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
     size_t end = i + 1;
     while (end < bytes && write[end] == write[i]) ++end;
     const Tag prior = write[i];
-    if (!prior) {
+    if (prior && prior == good_write_) {  // looked at for the bytes before
+    } else if (!prior) {
       if (space == Space::shared) unwritten(who, address + i);
     } else if (!ordered_all(who, prior)) {
       conflict(who, false, prior, true, address + i, space);
     } else {
       const Record& r = records_.of(prior);
-      if (r.kind == Record::Kind::op) mark_used(who, prior);
+      Accessor all = who;
+      all.lanes = who.group;
+      const bool same_for_all = ordered_all(all, prior);
+      if (r.kind == Record::Kind::op) mark_used(same_for_all ? all : who, prior);
       const bool generic = r.kind == Record::Kind::threads ||
                            (r.kind == Record::Kind::op && ops_[r.detail].kind == AsyncOp::Kind::cp_async);
       if (who.async_proxy && generic && !ordered_all(who, prior, Clock::fenced)) {
@@ -87,6 +102,7 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
         // A copy that completed on an mbarrier has no thread that could fence for it: its reader does.
         if (!relayed || r.kind == Record::Kind::threads) unfenced(who, prior, relayed, address + i, space);
       }
+      if (same_for_all) good_write_ = prior;
     }
     i = end;
   }
@@ -96,7 +112,12 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
     while (end < bytes && read[end] == read[i]) ++end;
     const Tag prior = read[i];
     Tag next = me;
-    if (prior && prior != me && !ordered_all(who, prior)) next = records_.combine(prior, me);
+    if (prior && prior == combined_from_) {
+      next = combined_to_;
+    } else if (prior && prior != me && !settled(who, prior, &good_read_)) {
+      next = records_.combine(prior, me);
+      if (who.op) combined_from_ = prior, combined_to_ = next;
+    }
     if (next != prior) std::fill(read + i, read + end, next);
     i = end;
   }
@@ -107,13 +128,13 @@ void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t byt
     size_t end = i + 1;
     while (end < bytes && write[end] == write[i] && read[end] == read[i]) ++end;
     const Tag readers = read[i], writer = write[i];
-    if (readers && !ordered_all(who, readers)) {
+    if (readers && !settled(who, readers, &good_readers_)) {
       Tag first = 0;
       records_.each(readers, [&](Tag t) {
         if (!first && !ordered_all(who, t)) first = t;
       });
       conflict(who, true, first, false, address + i, space);
-    } else if (writer && !ordered_all(who, writer)) {
+    } else if (writer && !settled(who, writer, &good_writer_)) {
       // Lanes of one instruction may store to one place: the value of one of them stays.
       const Record &mine = records_.of(me), &theirs = records_.of(writer);
       if (!(mine.kind == Record::Kind::threads && theirs.kind == mine.kind && theirs.source == mine.source))
@@ -181,8 +202,13 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
   ClusterState& cluster = cluster_of(w.cta);
   CtaState& cta = cluster.ctas[w.cta.cluster_rank];
   WarpState& state = cta.warps[static_cast<size_t>(w.index)];
-  Accessor who{&cluster, &cta, &state, &w, &in, 0, nullptr, false};
+  Accessor who{&cluster, &cta, &state, &w, &in, 0, e.mask, nullptr, false};
+  start_access();
   const bool write = e.kind != AccessKind::read;
+  if (!write && e.space == Space::shared) {
+    who.lanes = e.mask;
+    check_reader_swizzle(w, e, who);
+  }
   for_lanes(e.mask, [&](int l) {
     who.lanes = 1u << l;
     bool again = false;
@@ -224,14 +250,12 @@ void Checker::on_async_issue(AsyncOp& op) {
   s.lane = static_cast<uint8_t>(__builtin_ctz(op.lanes));
   s.source = op.inst->source;
   s.swizzle = op.swizzle;
-  s.releases = state.releases;
   std::vector<MemoryRange> sources, destinations;
   op.sources(sources);
   op.destinations(destinations);
   for (auto& d : destinations) s.bytes += d.bytes;
-  const uint32_t index = static_cast<uint32_t>(ops_.size());
-  op.observer_data = index;
-  Accessor who{&cluster, &cta, &state, &w, op.inst, op.lanes, nullptr, op.async_proxy()};
+  Accessor who{&cluster, &cta, &state, &w, op.inst, op.lanes, op.lanes, nullptr, op.async_proxy()};
+  start_access();
 
   if (op.kind == AsyncOp::Kind::cp_async) {
     // 32 components in a row, one a lane.
@@ -255,20 +279,9 @@ void Checker::on_async_issue(AsyncOp& op) {
     s.done = lane.done_component;
     s.read_value = s.done_value = lane.bulk_issued;
   }
-  ops_.push_back(s);
-  if (op.barrier) {
-    BarrierState& b = barrier_state(*op.barrier);
-    rotate(b);
-    check_initialised(w, *op.inst, op.lanes, b);
-    OpState& stored = ops_[index];
-    stored.barrier = op.barrier;
-    stored.done = b.component;
-    stored.done_value = static_cast<uint32_t>(b.phase) + 1;
-    b.in_flight.push_back(index);
-    b.issued_bytes += s.bytes;
-  }
+  const uint32_t index = add_op(op, s, op.barrier, who);
+  op.observer_data = index;
   who.op = &ops_[index];
-
   Record r;
   r.kind = Record::Kind::op;
   r.warp = s.warp;
@@ -281,6 +294,7 @@ void Checker::on_async_issue(AsyncOp& op) {
   if (s.read) {  // "again" of an op record: the tag stands for the reading of its source
     r.again = true;
     reads = records_.add(r) << 5;
+    r.again = false;
   }
   if (op.kind == AsyncOp::Kind::cp_async) {
     size_t i = 0;
@@ -291,31 +305,60 @@ void Checker::on_async_issue(AsyncOp& op) {
     });
     return;
   }
-  if (op.kind == AsyncOp::Kind::wgmma) check_wgmma_swizzle(op, who);
+  if (op.kind == AsyncOp::Kind::wgmma) {
+    registers_issued(op, state, who);
+    check_wgmma_swizzle(op, who);
+  }
+  if (op.kind == AsyncOp::Kind::tensor_load) check_tile_alignment(destinations, index, who);
   for (auto& range : sources) check_range(who, range, reads, false);
-  for (auto& range : destinations) check_range(who, range, writes, true);
+  // A multicast copy is one operation in each CTA: its bytes complete on that CTA's barrier.
+  uint32_t last = index;
+  Tag here = writes;
+  const Cta* owner = destinations.empty() ? nullptr : destinations[0].owner;
+  for (auto& range : destinations) {
+    if (range.owner != owner) {
+      owner = range.owner;
+      Mbarrier* barrier = op.barrier ? find_mbarrier(*range.owner, op.barrier->address) : nullptr;
+      const uint32_t next = add_op(op, s, barrier, who);
+      ops_[last].next_copy = next;
+      last = r.detail = next;
+      here = records_.add(r) << 5;
+    }
+    who.op = &ops_[last];
+    check_range(who, range, here, true);
+  }
 }
 
-void Checker::on_async_write(AsyncOp&) {}
+// Keeps what is known of the operation, and its barrier.
+uint32_t Checker::add_op(AsyncOp& op, OpState s, Mbarrier* barrier, const Accessor& who) {
+  const uint32_t index = static_cast<uint32_t>(ops_.size());
+  if (barrier) {
+    BarrierState& b = barrier_state(*barrier);
+    rotate(b);
+    if (barrier->cta == &who.hardware->cta) check_initialised(*who.hardware, *op.inst, op.lanes, b);
+    s.barrier = barrier;
+    s.done = b.component;
+    s.done_value = static_cast<uint32_t>(b.phase) + 1;
+    b.in_flight.push_back(index);
+  }
+  ops_.push_back(s);
+  return index;
+}
 
 void Checker::on_async_complete(AsyncOp& op) {
   if (!op.observer_data || op.kind == AsyncOp::Kind::cp_async_arrive) return;
-  OpState& s = ops_[op.observer_data];
-  s.landed = s.finished = true;
-  if (!s.barrier || !clusters_.count(op.warp->cta.cluster)) return;
+  if (!clusters_.count(op.warp->cta.cluster)) return;
   auto& barriers = cluster_of(op.warp->cta).barriers;
-  auto it = barriers.find(s.barrier);
-  if (it == barriers.end()) return;
-  BarrierState& b = it->second;
-  s.landed = false;
-  rotate(b);
-  s.landed = true;
-  s.done_value = static_cast<uint32_t>(b.phase) + 1;
-  for (size_t i = 0; i < b.in_flight.size(); ++i)
-    if (b.in_flight[i] == op.observer_data) {
-      b.in_flight.erase(b.in_flight.begin() + static_cast<std::ptrdiff_t>(i));
-      break;
+  for (uint32_t index = static_cast<uint32_t>(op.observer_data); index; index = ops_[index].next_copy) {
+    auto it = ops_[index].barrier ? barriers.find(ops_[index].barrier) : barriers.end();
+    if (it != barriers.end()) {
+      BarrierState& b = it->second;
+      rotate(b);
+      ops_[index].done_value = static_cast<uint32_t>(b.phase) + 1;
+      b.in_flight.erase(std::remove(b.in_flight.begin(), b.in_flight.end(), index), b.in_flight.end());
     }
+    ops_[index].landed = true;
+  }
 }
 
 // ---- the end of threads and CTAs
@@ -361,30 +404,6 @@ void Checker::on_cta_end(Cta& cta) {
     clusters_.erase(cta.cluster);
     last_cta_ = nullptr;
   }
-}
-
-// The pattern in the operand's descriptor against the pattern of the map that brought its bytes.
-void Checker::check_wgmma_swizzle(AsyncOp& op, const Accessor& who) {
-  auto& mma = static_cast<WgmmaOp&>(op);
-  auto check = [&](const MatrixDescriptor& d, const char* name) {
-    Shadow& shadow = *who.cta->shadow;
-    if (d.start >= shadow.size()) return;
-    const Record& r = records_.of(shadow.writes()[d.start]);
-    if (r.kind != Record::Kind::op || ops_[r.detail].kind != AsyncOp::Kind::tensor_load) return;
-    const OpState& copy = ops_[r.detail];
-    if (copy.swizzle == d.swizzle) return;
-    Finding f;
-    f.id = "swizzle-mismatch";
-    f.title = std::string("wgmma reads ") + name + " with the " + name_of(d.swizzle) +
-              " pattern, but the tensor map that brought it has " + name_of(copy.swizzle);
-    f.state = "descriptor: " + d.text() + "; " + program_->shared_name(d.start);
-    f.why = "The copy engine permutes the 16-byte chunks of the tile as the map says; a reader that undoes another pattern "
-            "finds other elements.";
-    f.hint = "give the map and the descriptor the same swizzle; mind that their codes differ (map 3 is descriptor 1: 128B)";
-    report(f, who, copy.source);
-  };
-  if (!mma.shape.a_in_registers) check(mma.a, "A");
-  check(mma.b, "B");
 }
 
 }  // namespace emu::check

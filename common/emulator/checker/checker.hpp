@@ -17,6 +17,7 @@
 #include "emulator/machine.hpp"
 #include "emulator/mbarrier.hpp"
 #include "emulator/observer.hpp"
+#include "emulator/warp.hpp"
 
 namespace emu::check {
 
@@ -45,9 +46,17 @@ struct WarpState {
   int32_t last_source[2] = {-1, -1};       // the latest record of reads and of writes, for reuse
   uint32_t last_record[2] = {0, 0};
   uint32_t last_block[2] = {0, 0};
-  uint32_t releases = 0;                   // how often one of its lanes has published what it did
   uint32_t wgmma_issued = 0;
   std::vector<uint32_t> wgmma_commits;     // wgmma_issued at each commit
+  // Registers of wgmma (registers.cpp), by frame offset / 8: the latest wgmma that writes (accumulators) or reads
+  // (A fragments) one, and when it was last written by something else.
+  struct Register {
+    uint32_t accumulator = 0, fragment = 0, written = 0;
+    int32_t written_at = -1;
+  };
+  std::vector<Register> registers;
+  uint32_t wgmma_done = 0;
+  uint32_t steps = 0, fenced_step = 0;
 };
 
 struct CtaState {
@@ -75,9 +84,10 @@ struct BarrierState {
   Clock gathering;                   // of the arrivals of the running phase
   Clock complete[2];                 // of the latest complete phases, by parity
   std::vector<uint32_t> in_flight;   // operations that will complete on it
-  uint64_t issued_bytes = 0;         // by copies in the running phase
   uint32_t init_owner = 0, init_epoch = 0;  // thread component and epoch of the init
   int32_t init_source = -1;
+  uint64_t announced = 0;            // bytes, by expect_tx in the running phase
+  int32_t expect_source = -1;        // the latest expect_tx
   uint64_t seen = 0;                 // phases below this one were seen complete by somebody
   std::vector<LastWait> waits;       // by thread component
 };
@@ -100,7 +110,8 @@ struct OpState {
   uint16_t rank = 0, warp = 0;
   uint8_t lane = 0;
   int32_t source = -1;
-  bool landed = false, finished = false, observed = false;
+  uint32_t tile = 0;        // tensor loads: where the box starts in shared memory
+  bool landed = false;
   Component done = 0;       // whoever holds done >= done_value is ordered after its writes
   uint32_t done_value = 0;
   Component read = 0;       // likewise for its reads of the source
@@ -109,7 +120,7 @@ struct OpState {
   const Mbarrier* barrier = nullptr;
   Swizzle swizzle = Swizzle::none;
   uint64_t bytes = 0;
-  uint32_t releases = 0;  // of the issuing warp at issue
+  uint32_t next_copy = 0;  // the same multicast copy in the next destination CTA
 };
 
 // Who is making an access that is being checked.
@@ -120,6 +131,7 @@ struct Accessor {
   Warp* hardware = nullptr;
   const Inst* inst = nullptr;
   uint32_t lanes = 0;        // all of them must be ordered
+  uint32_t group = 0;        // the lanes that make like accesses with the same instruction
   const OpState* op = nullptr;  // when an engine acts for them
   bool async_proxy = false;
 };
@@ -134,13 +146,13 @@ class Checker : public Observer {
   void on_access(Warp&, const Inst&, const AccessEvent&) override;
   void on_fence(Warp&, const Inst&, uint32_t mask, FenceKind, bool cluster_or_wider) override;
   void on_warp_sync(Warp&, const Inst&, uint32_t mask) override;
+  void on_instruction(Warp&, const Inst&) override;
   void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
   void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
   void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
                         bool acquire) override;
   void on_async_issue(AsyncOp&) override;
-  void on_async_write(AsyncOp&) override;
   void on_async_complete(AsyncOp&) override;
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
@@ -166,6 +178,10 @@ class Checker : public Observer {
   };
   std::map<int32_t, Unwritten> unwritten_;  // by source
   bool found_error_ = false;
+  // Tags that the accessor at hand has been found to be ordered after: neighbouring bytes mostly share theirs.
+  Tag good_write_ = 0, good_read_ = 0, good_writer_ = 0, good_readers_ = 0;
+  Tag combined_from_ = 0, combined_to_ = 0;
+  void start_access() { good_write_ = good_read_ = good_writer_ = good_readers_ = combined_from_ = 0; }
 
   // ---- clocks (order.cpp)
   ClusterState& cluster_of(const Cta& cta);
@@ -184,6 +200,7 @@ class Checker : public Observer {
   // ---- checks (access.cpp)
   bool known(const Clock& clock, const Accessor& who, Tag single, Clock::Kind kind) const;
   bool own(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
+  bool settled(const Accessor& who, Tag tag, Tag* memo);
   bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
   void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
   void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
@@ -191,8 +208,18 @@ class Checker : public Observer {
   uint32_t thread_record(Warp& w, WarpState& state, const Inst& in, bool write, bool again);
   bool same_thread(Tag a, const Accessor& who, int lane) const;
   void mark_used(const Accessor& who, Tag write);
-  void issue_group_op(AsyncOp& op, OpState& s);
+  uint32_t add_op(AsyncOp& op, OpState s, Mbarrier* barrier, const Accessor& who);
   void check_wgmma_swizzle(AsyncOp& op, const Accessor& who);
+  void check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t op, const Accessor& who);
+  void check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor& who);
+
+  // ---- registers of wgmma (registers.cpp)
+  enum class Role : uint8_t { unknown, move, wgmma, other };
+  std::vector<Role> roles_;  // by Program source
+  Role role_of(const Inst& in);
+  void registers_issued(AsyncOp& op, WarpState& state, const Accessor& who);
+  void register_finding(const Accessor& who, const char* id, const std::string& title, const std::string& why,
+                        const std::string& hint, int32_t other);
 
   // ---- findings (findings.cpp)
   void conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address, Space space);
@@ -202,6 +229,8 @@ class Checker : public Observer {
   SourceLine line_at(int32_t source) const;
   std::string describe(Tag tag) const;
   void completed_early(BarrierState& b, const OpState& op);
+  void unannounced(BarrierState& b, const OpState& op, const Accessor& who);
+  void initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, BarrierState& b);
   void check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierState& b);
   void left_behind(const OpState& op, Cta& cta, bool store);
 };

@@ -99,6 +99,8 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
     f.hint = "wait on the copy's mbarrier, for the parity of this phase, before the first read";
     auto it = before->barrier ? who.cluster->barriers.find(before->barrier) : who.cluster->barriers.end();
     if (it != who.cluster->barriers.end()) {
+      BarrierState& b = it->second;
+      if (b.phase + 1 == needed && b.announced == 0) return unannounced(b, *before, who);
       const int lane = __builtin_ctz(who.lanes);
       const LastWait& w = it->second.waits[thread_component(*who.cta->cta, who.hardware->index, lane)];
       if (w.source >= 0 && !w.used && w.complete < needed) {
@@ -130,6 +132,11 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
     f.hint = "commit the store's group, wait_group.read in the issuing thread, then a barrier, then reuse the buffer";
   } else if (!prior_is_write && write && who.op && (is_load(who.op->kind) || who.op->kind == AsyncOp::Kind::cp_async)) {
     const auto early = unwritten_.find(r.source);
+    const auto own = who.op->barrier ? who.cluster->barriers.find(who.op->barrier) : who.cluster->barriers.end();
+    if (early != unwritten_.end() && own != who.cluster->barriers.end() && own->second.announced == 0 && own->second.phase > 0) {
+      unwritten_.erase(early);
+      return unannounced(own->second, *who.op, who);
+    }
     if (early != unwritten_.end() || (!before && r.again)) {
       f.id = "read-before-landed";
       f.title = "a tile is read before the reader knows that its bytes have landed";
@@ -231,6 +238,52 @@ void Checker::completed_early(BarrierState& b, const OpState& op) {
   report(f, nobody, op.source);
 }
 
+// Bytes are read, or on their way, in a phase in which nobody has announced any.
+void Checker::unannounced(BarrierState& b, const OpState& op, const Accessor& who) {
+  Finding f;
+  f.id = "tx-count-mismatch";
+  f.line = line_at(b.expect_source >= 0 ? b.expect_source : op.source);
+  f.title = b.expect_source >= 0 ? "a phase completed before all its copies had been issued: too few bytes were announced"
+                                 : "a copy completes on an mbarrier for which no bytes were announced";
+  f.other_line = b.expect_source >= 0 ? line_at(op.source) : program_->line_of(*who.inst);
+  f.where = f.line.text() + "  " + b.bar->cta->text() + "  " + b.bar->name();
+  f.state = b.bar->name() + " phase " + std::to_string(b.phase) + ": " + std::to_string(op.bytes) + " bytes of " + verb(op.kind) +
+            " at " + line_at(op.source).text() + ", none announced";
+  f.why = "A wait returns when the arrivals are in and the announced bytes have landed; it does not wait for bytes that nobody announced.";
+  f.hint = "arrive with expect_tx (mbarrier.arrive.expect_tx) for the sum of the boxes, before or after issuing the copies but in the same phase";
+  Accessor nobody;
+  report(f, nobody, -1);
+}
+
+// mbarrier.init on an object that exists already.
+void Checker::initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, BarrierState& b) {
+  if (b.init_source < 0 || !bar.valid) return;
+  CtaState& cta = cta_of(w.cta);
+  WarpState& state = cta.warps[static_cast<size_t>(w.index)];
+  Accessor who{&cluster_of(w.cta), &cta, &state, &w, &in, 1u << lane, 1u << lane, nullptr, false};
+  Finding f;
+  bool after = thread_component(w.cta, w.index, lane) == b.init_owner;
+  for (const Knowledge& k : state.knowledge)
+    if (k.mask >> lane & 1) after = after || k.clock.get(Clock::order, b.init_owner) >= b.init_epoch;
+  f.state = bar.name() + " is in " + bar.state();
+  if (!after) {
+    f.id = "data-race";
+    f.title = "several threads initialise one mbarrier, with nothing to order them";
+    f.why = "Each init starts the barrier anew: arrivals and bytes counted in between are lost.";
+    f.hint = "let one thread initialise it, then a barrier for all";
+  } else {
+    const bool quiet = bar.pending == bar.expected && bar.tx_count == 0;
+    f.id = "barrier-reinitialised";
+    f.severity = quiet ? Severity::advice : Severity::error;
+    f.title = quiet ? "a live mbarrier is initialised again without mbarrier.inval"
+                    : "an mbarrier is initialised again while arrivals or bytes of a phase are outstanding";
+    f.why = "PTX asks for mbarrier.inval before the memory of an mbarrier is used anew; on a quiet barrier it works all the same, "
+            "on one in use what was counted is lost.";
+    f.hint = "initialise once, before the loop, and let the phase parity tell the uses apart";
+  }
+  report(f, who, b.init_source);
+}
+
 void Checker::check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierState& b) {
   if (b.init_source < 0) return;
   CtaState& cta = cta_of(w.cta);
@@ -241,7 +294,7 @@ void Checker::check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierS
     for (uint32_t left = lanes; left; left &= left - 1) {
       const int lane = __builtin_ctz(left);
       if (thread_component(w.cta, w.index, lane) == b.init_owner) continue;
-      Accessor who{&cluster_of(w.cta), &cta, &state, &w, &in, 1u << lane, nullptr, false};
+      Accessor who{&cluster_of(w.cta), &cta, &state, &w, &in, 1u << lane, 1u << lane, nullptr, false};
       Finding f;
       f.id = "missing-init-fence";
       f.title = "an mbarrier is used by a thread that is not ordered after its init";

@@ -13,6 +13,8 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   last_cta_ = nullptr;
   global_words_.clear();
   advised_.clear();
+  unwritten_.clear();
+  roles_.assign(program.sources.size(), Role::unknown);
   found_error_ = false;
   next_cluster_ = 1;
 }
@@ -103,7 +105,6 @@ void Checker::publish(const Cta& cta, int warp, uint32_t mask, Clock& to) {
   for (Knowledge& k : w.knowledge)
     if (k.mask & mask) to.join(k.clock);
   add_own(cta, warp, mask, to, true);
-  ++w.releases;
 }
 
 void Checker::acquire(WarpState& w, uint32_t mask, const Clock& from) {
@@ -143,6 +144,7 @@ void Checker::on_fence(Warp& w, const Inst&, uint32_t mask, FenceKind kind, bool
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == FenceKind::memory)
     for_lanes(mask, [&](int l) { state.lanes[static_cast<size_t>(l)].memory_fence = true; });
+  if (kind == FenceKind::wgmma) state.fenced_step = ++state.steps;
   const bool proxy = kind == FenceKind::proxy_async || kind == FenceKind::proxy_async_shared ||
                      kind == FenceKind::proxy_async_global;
   if (!proxy) return;
@@ -175,21 +177,22 @@ void Checker::rotate(BarrierState& b) {
     b.complete[b.phase & 1] = std::move(b.gathering);
     b.gathering = Clock();
     ++b.phase;
-    b.issued_bytes = 0;
+    b.announced = 0;
     for (uint32_t index : b.in_flight)
       if (!ops_[index].landed) {
         completed_early(b, ops_[index]);
         ops_[index].done_value = static_cast<uint32_t>(b.phase) + 1;
-        b.issued_bytes += ops_[index].bytes;
       }
   }
 }
 
-void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t, bool release) {
+void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
+                          bool release) {
   if (op == MbarrierOp::init) {
     ClusterState& cluster = cluster_of(*bar.cta);
     auto old = cluster.barriers.find(&bar);
     if (old != cluster.barriers.end()) {
+      initialised_again(w, in, lane, bar, old->second);
       const Component component = old->second.component;
       old->second = BarrierState();
       old->second.bar = &bar;
@@ -204,10 +207,15 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
     b.init_source = in.source;
     return;
   }
+  if (!clusters_.count(bar.cta->cluster)) return;  // a copy that lands after its CTA has ended: reported then
   BarrierState& b = barrier_state(bar);
   rotate(b);
   if (op == MbarrierOp::complete_tx || op == MbarrierOp::cp_async_arrive) return;  // engines: on_async_*
   check_initialised(w, in, 1u << lane, b);
+  if (op == MbarrierOp::expect_tx) {
+    b.announced += static_cast<uint64_t>(amount);
+    b.expect_source = in.source;
+  }
   if ((op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop) && release)
     publish(w.cta, w.index, 1u << lane, b.gathering);
 }
@@ -254,6 +262,7 @@ void Checker::on_group_wait(Warp& w, const Inst&, uint32_t mask, GroupKind kind,
     if (commits > n) {
       const uint32_t done = state.wgmma_commits[commits - n - 1];
       const Component c = warpgroup_component(w);
+      state.wgmma_done = std::max(state.wgmma_done, done);
       update(state, mask, [&](Clock& clock) { clock.raise(Clock::order, c, done); });
     }
     return;
