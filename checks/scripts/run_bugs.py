@@ -120,7 +120,8 @@ def readme(arguments):
     for program in corpus.programs():
         for bug in corpus.bugs(program):
             h = bug.header
-            emulator = {"finding": "`" + "` or `".join(bug.expect.ids) + "`",
+            emulator = {"error": "`" + "` or `".join(bug.expect.ids) + "`",
+                        "advice": "advice: `" + "` or `".join(bug.expect.ids) + "`",
                         "numbers": f"wrong numbers, named `{bug.expect.text}`",
                         "refused": "refused before the launch"}[bug.expect.kind]
             cells = [program.label, f"[{bug.name}]({bug.path.relative_to(corpus.FOLDER)})", h["title"], h["h200"],

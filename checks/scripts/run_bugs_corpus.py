@@ -10,8 +10,9 @@ empty line, and a unified diff:
   h200       what the hardware showed, measured; 'not measured' until then
   sanitizer  what the tools of compute-sanitizer said; 'not measured' until then
   expect     what the emulator must say, under every schedule; one of
-               ID at "TEXT"         one finding, with this id, at a source line that holds TEXT
-               ID | ID at "TEXT"    likewise, with either id: the rule itself makes both right
+               ID at "TEXT"         one error, with this id, at a source line that holds TEXT; 'A | B at "TEXT"' and
+                                    'A at "TEXT" | B at "OTHER"' where the rule itself makes both right
+               advice ID at "TEXT"  no error, right numbers, and this advice
                numbers KIND         no error, and wrong numbers that the comparison names KIND
                                     ('wrong' where a program only says that)
                refused "TEXT"       the program refuses to start (exit code 2) and says TEXT
@@ -47,14 +48,21 @@ class Program:
 
 @dataclass
 class Expectation:
-    """The contract of a bug: kind 'finding' (ids, text), 'numbers' (text: the kind) or 'refused' (text)."""
+    """The contract of a bug: kind 'error' or 'advice' (places), 'numbers' (text: their kind) or 'refused' (text)."""
     kind: str
-    ids: list = field(default_factory=list)
+    written: str
+    places: list = field(default_factory=list)  # (id, text of the line)
     text: str = ""
 
+    @property
+    def ids(self):
+        return list(dict.fromkeys(i for i, _ in self.places))
+
     def __str__(self):
-        return {"finding": f'{" | ".join(self.ids)} at "{self.text}"', "numbers": f"numbers {self.text}",
-                "refused": f'refused "{self.text}"'}[self.kind]
+        return self.written
+
+    def meets(self, finding_id, line):
+        return any(finding_id == i and text in line for i, text in self.places)
 
 
 @dataclass
@@ -80,15 +88,17 @@ def programs():
     return found + [Program(p.stem, p, STANDALONE / p.stem, [""]) for p in sorted(STANDALONE.glob("*.cu"))]
 
 
-def parse_expectation(path, text):
-    if m := re.fullmatch(r"numbers ([a-z-]+)", text):
-        return Expectation("numbers", text=m[1])
-    if m := re.fullmatch(r'refused "(.+)"', text):
-        return Expectation("refused", text=m[1])
-    if m := re.fullmatch(r'([a-z-]+(?: \| [a-z-]+)*) at "(.+)"', text):
-        return Expectation("finding", m[1].split(" | "), m[2])
-    die(f"the 'expect:' of {path} cannot be read", f"where {text}",
-        'try   ID at "TEXT", ID | ID at "TEXT", numbers KIND, or refused "TEXT"')
+def parse_expectation(path, written):
+    if m := re.fullmatch(r"numbers ([a-z-]+)", written):
+        return Expectation("numbers", written, text=m[1])
+    if m := re.fullmatch(r'refused "(.+)"', written):
+        return Expectation("refused", written, text=m[1])
+    group = r'([a-z-]+(?: \| [a-z-]+)*) at "([^"]+)"'
+    if m := re.fullmatch(rf"(advice )?({group}(?: \| {group})*)", written):
+        places = [(i, text) for ids, text in re.findall(group, m[2]) for i in ids.split(" | ")]
+        return Expectation("advice" if m[1] else "error", written, places)
+    die(f"the 'expect:' of {path} cannot be read", f"where {written}",
+        'try   one of the forms that the head of run_bugs_corpus.py lists')
 
 
 def read(program, path):

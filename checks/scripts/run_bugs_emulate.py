@@ -70,7 +70,8 @@ def describe(outcome):
         return f"no end within {LIMIT_S} s"
     said = [f"{f['id']} at \"{source_line(f)}\"" for f in outcome.errors]
     if not said:
-        said = [f"no finding, numbers: {kind_of_numbers(outcome)}"]
+        said = [f"advice {f['id']} at \"{source_line(f)}\"" for f in outcome.findings] or ["no finding"]
+        said += [f"numbers: {kind_of_numbers(outcome)}"]
     return "; ".join(said) + f"; exit code {outcome.exit_code}"
 
 
@@ -79,11 +80,12 @@ def deviation(expect, outcome):
     errors = outcome.errors
     if expect is None:
         good = outcome.exit_code == OK and not outcome.findings
-        if not good and not errors and outcome.findings:
-            return "advice: " + ", ".join(f["id"] for f in outcome.findings)
-    elif expect.kind == "finding":
-        good = (outcome.exit_code == WRONG and len(errors) == 1 and errors[0]["id"] in expect.ids
-                and expect.text in source_line(errors[0]))
+    elif expect.kind == "error":
+        good = (outcome.exit_code == WRONG and len(errors) == 1
+                and expect.meets(errors[0]["id"], source_line(errors[0])))
+    elif expect.kind == "advice":
+        good = (outcome.exit_code == OK and not errors and outcome.findings
+                and all(expect.meets(f["id"], source_line(f)) for f in outcome.findings))
     elif expect.kind == "numbers":
         good = outcome.exit_code == WRONG and not errors and kind_of_numbers(outcome) == expect.text
     else:
