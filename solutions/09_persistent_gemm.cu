@@ -148,13 +148,18 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
   }
 }
 
-// As many clusters as the GPU holds at a time, or fewer where that takes no more rounds.
+// How the tiles of a problem fall on the GPU.
+struct Schedule {
+  int rounds;    // tiles that the busiest CTA computes
+  int clusters;  // the fewest that need no more rounds than all that fit
+};
+
 template <class S>
-unsigned clusters(int m, int n, int multiprocessors) {
-  const unsigned tiles = lab::Problem{nullptr, nullptr, nullptr, m, n, 0}.tiles(S::kCluster * S::BM, S::BN);
-  const unsigned most = multiprocessors / S::kCluster;
-  const unsigned rounds = (tiles + most - 1) / most;
-  return (tiles + rounds - 1) / rounds;
+Schedule schedule(int m, int n) {
+  const int tiles = ((m - 1) / (S::kCluster * S::BM) + 1) * ((n - 1) / S::BN + 1);
+  const int fit = lab::current_device().multiprocessors / S::kCluster;
+  const int rounds = (tiles - 1) / fit + 1;
+  return {rounds, (tiles - 1) / rounds + 1};
 }
 
 template <class S>
@@ -163,7 +168,7 @@ lab::Variant variant(const char* option, const char* help) {
     const CUtensorMap tmap_a = lab::make_tensor_map_2d(p.a, p.m, p.k, S::BM, BK);
     const CUtensorMap tmap_b = lab::make_tensor_map_2d(p.b, p.n, p.k, S::kShareB, BK);
     const CUtensorMap tmap_c = lab::make_tensor_map_2d(p.c, p.m, p.n, lab::kBlockRows, lab::kBlockCols);
-    const unsigned ctas = S::kCluster * clusters<S>(p.m, p.n, lab::current_device().multiprocessors);
+    const int ctas = S::kCluster * schedule<S>(p.m, p.n).clusters;
     return [=] {
       gemm<S><<<ctas, S::kThreads, sizeof(typename S::Smem)>>>(tmap_a, tmap_b, tmap_c, p.m, p.n, p.k);
     };
@@ -181,31 +186,28 @@ using Large = Shape<2, 256, 4, 2>;   // least traffic per FLOP
 using Medium = Shape<2, 128, 6, 2>;  // for problems whose large tiles
 using Small = Shape<1, 128, 8, 1>;   // would leave SMs idle
 
-// Cycles that the GPU needs for the main loops: rounds of tiles, times what a tile takes. A tile is bound by the
-// tensor core (4096 FLOP a cycle and SM) or by what the L2 cache delivers (about 40 bytes a cycle and SM).
+// Cycles that the main loops take: a tile is bound by the tensor core (4096 FLOP a cycle and SM) or by what the L2
+// cache delivers (64 bytes a cycle and SM, 5300 to all of them).
 template <class S>
-double cycles(int m, int n, int k, int multiprocessors) {
+double cycles(int m, int n, int k) {
+  const Schedule s = schedule<S>(m, n);
   const double flop = 2.0 * S::BM * S::BN * k;
   const double bytes = (S::BM + S::kShareB) * sizeof(bf16) * static_cast<double>(k);
-  const unsigned tiles = lab::Problem{nullptr, nullptr, nullptr, m, n, k}.tiles(S::kCluster * S::BM, S::BN);
-  const unsigned most = multiprocessors / S::kCluster;
-  return (tiles + most - 1) / most * std::max(flop / 4096, bytes / 40);
+  return s.rounds * std::max(flop / 4096, bytes / std::min(64.0, 5300.0 / (S::kCluster * s.clusters)));
 }
 
 size_t pick(int m, int n, int k) {
-  const int sms = lab::current_device().multiprocessors;
-  const double all[] = {cycles<Large>(m, n, k, sms), cycles<Medium>(m, n, k, sms),
-                        cycles<Small>(m, n, k, sms)};
+  const double all[] = {cycles<Large>(m, n, k), cycles<Medium>(m, n, k), cycles<Small>(m, n, k)};
   return std::min_element(std::begin(all), std::end(all)) - all;
 }
 
 int main(int argc, char** argv) {
   const std::vector<lab::Variant> kernels = {
-      variant<Large>("--shape 128x256/2", "this tile, and clusters of 2, whatever the size of the problem"),
-      variant<Medium>("--shape 128x128/2", "likewise"),
-      variant<Small>("--shape 64x128/1", "likewise; without any of these the program picks one"),
-      variant<Shape<2, 256, 4, 1>>("--shape 128x256/1", "for comparison: no cluster"),
-      variant<Shape<1, 128, 8, 2>>("--shape 64x128/2", "for comparison: clusters of 2")};
+      variant<Large>("--tile 128x256", "this tile, and clusters of 2, whatever the size of the problem"),
+      variant<Medium>("--tile 128x128", "likewise"),
+      variant<Small>("--tile 64x128", "likewise; without any of these the program picks one"),
+      variant<Shape<2, 256, 4, 1>>("--tile 128x256/1", "for comparison: no cluster"),
+      variant<Shape<1, 128, 8, 2>>("--tile 64x128/2", "for comparison: clusters of 2")};
   return lab::gemm_main(argc, argv,
                         {"09_persistent_gemm", "persistent CTAs, tile after tile", {}, 0, kernels, pick});
 }
