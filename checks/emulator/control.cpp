@@ -9,7 +9,8 @@ TEST_CASE("bra: diverged lanes take both sides and meet again") {
   o.threads = 40;
   o.out_words = 1;
   auto out = r.run(
-      "and.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 1;\n@%p1 bra ODD;\nmov.u32 %r2, 100;\nbra END;\nODD: mov.u32 %r2, 200;\n"
+      "and.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 1;\n@%p1 bra ODD;\nmov.u32 %r2, 100;\nbra END;\nODD: "
+      "mov.u32 %r2, 200;\n"
       "END: add.u32 %r2, %r2, %t;\nst.global.u32 [%out], %r2;",
       {}, o);
   for (unsigned t = 0; t < 40; ++t) CHECK(out[t] == (t & 1 ? 200 : 100) + t);
@@ -21,7 +22,8 @@ TEST_CASE("bra: a loop with a different trip count in each lane") {
   o.threads = 32;
   o.out_words = 1;
   auto out = r.run(
-      "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nLOOP: setp.ge.u32 %p1, %r1, %t;\n@%p1 bra END;\nadd.u32 %r2, %r2, %r1;\n"
+      "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nLOOP: setp.ge.u32 %p1, %r1, %t;\n@%p1 bra END;\nadd.u32 %r2, %r2, "
+      "%r1;\n"
       "add.u32 %r1, %r1, 1;\nbra LOOP;\nEND: st.global.u32 [%out], %r2;",
       {}, o);
   for (unsigned t = 0; t < 32; ++t) CHECK(out[t] == t * (t ? t - 1 : 0) / 2);
@@ -33,8 +35,10 @@ TEST_CASE("brx.idx: each lane to its own target") {
   o.threads = 32;
   o.out_words = 1;
   auto out = r.run(
-      "and.b32 %r1, %t, 3;\nTARGETS: .branchtargets A, B, C, D;\nbrx.idx %r1, TARGETS;\nA: mov.u32 %r2, 10;\nbra E;\n"
-      "B: mov.u32 %r2, 20;\nbra E;\nC: mov.u32 %r2, 30;\nbra E;\nD: mov.u32 %r2, 40;\nE: st.global.u32 [%out], %r2;",
+      "and.b32 %r1, %t, 3;\nTARGETS: .branchtargets A, B, C, D;\nbrx.idx %r1, TARGETS;\nA: mov.u32 %r2, "
+      "10;\nbra E;\n"
+      "B: mov.u32 %r2, 20;\nbra E;\nC: mov.u32 %r2, 30;\nbra E;\nD: mov.u32 %r2, 40;\nE: st.global.u32 "
+      "[%out], %r2;",
       {}, o);
   for (unsigned t = 0; t < 32; ++t) CHECK(out[t] == 10 * (t % 4 + 1));
 }
@@ -60,13 +64,16 @@ TEST_CASE("call: recursion, per-lane depth") {
   o.threads = 8;
   o.out_words = 1;
   o.declarations =
-      ".func (.param .b32 result) fact (.param .b32 n) {\n.reg .b32 %r<8>;\n.reg .pred %p<2>;\nld.param.u32 %r1, [n];\n"
+      ".func (.param .b32 result) fact (.param .b32 n) {\n.reg .b32 %r<8>;\n.reg .pred %p<2>;\nld.param.u32 "
+      "%r1, [n];\n"
       "setp.le.u32 %p1, %r1, 1;\nmov.u32 %r2, 1;\n@%p1 bra DONE;\nsub.u32 %r3, %r1, 1;\n"
-      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r3; call.uni (b), fact, (a); ld.param.b32 %r4, [b]; }\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r3; call.uni (b), fact, (a); ld.param.b32 %r4, "
+      "[b]; }\n"
       "mul.lo.u32 %r2, %r1, %r4;\nDONE: st.param.b32 [result], %r2;\nret;\n}\n";
-  auto out = r.run("{ .param .b32 a; .param .b32 b; st.param.b32 [a], %t; call (b), fact, (a); ld.param.b32 %r1, [b]; }\n"
-                   "st.global.u32 [%out], %r1;",
-                   {}, o);
+  auto out = r.run(
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %t; call (b), fact, (a); ld.param.b32 %r1, [b]; }\n"
+      "st.global.u32 [%out], %r1;",
+      {}, o);
   uint32_t want = 1;
   for (unsigned t = 0; t < 8; ++t) {
     if (t) want *= t;
@@ -87,7 +94,8 @@ TEST_CASE("bar.sync: orders shared memory of a CTA, several warps") {
   o.out_words = 1;
   o.declarations = ".shared .align 4 .b8 data[512];\n";
   auto out = r.run(
-      "mov.u32 %r1, data;\nshl.b32 %r2, %t, 2;\nadd.u32 %r3, %r1, %r2;\nst.shared.u32 [%r3], %t;\nbar.sync 0;\n"
+      "mov.u32 %r1, data;\nshl.b32 %r2, %t, 2;\nadd.u32 %r3, %r1, %r2;\nst.shared.u32 [%r3], %t;\nbar.sync "
+      "0;\n"
       "xor.b32 %r4, %r2, 508;\nadd.u32 %r4, %r4, %r1;\nld.shared.u32 %r5, [%r4];\nst.global.u32 [%out], %r5;",
       {}, o);
   for (unsigned t = 0; t < 128; ++t) CHECK(out[t] == 127 - t);
@@ -98,7 +106,8 @@ TEST_CASE("bar.red: popc, and, or over the CTA") {
   Options o;
   o.threads = 64;
   auto out = r.run(
-      "setp.lt.u32 %p1, %t, 40;\nbar.red.popc.u32 %r1, 1, %p1;\nbar.red.and.pred %p2, 1, %p1;\nbar.red.or.pred %p3, 1, %p1;\n"
+      "setp.lt.u32 %p1, %t, 40;\nbar.red.popc.u32 %r1, 1, %p1;\nbar.red.and.pred %p2, 1, "
+      "%p1;\nbar.red.or.pred %p3, 1, %p1;\n"
       "mov.u32 %r2, 0;\n@%p2 mov.u32 %r2, 1;\nmov.u32 %r3, 0;\n@%p3 mov.u32 %r3, 1;\n"
       "st.global.v2.u32 [%out], {%r1, %r2};\nst.global.u32 [%out+8], %r3;",
       {}, o);
@@ -115,7 +124,8 @@ TEST_CASE("bar.arrive and bar.sync with a count: one warp hands over to another"
   o.declarations = ".shared .align 4 .u32 word;\n";
   auto out = r.run(
       "setp.ge.u32 %p1, %t, 32;\n@%p1 bra CONSUMER;\nst.shared.u32 [word], 99;\nbar.arrive 3, 64;\nbra END;\n"
-      "CONSUMER: bar.sync 3, 64;\nEND: mov.u32 %r1, 0;\n@%p1 ld.shared.u32 %r1, [word];\nst.global.u32 [%out], %r1;",
+      "CONSUMER: bar.sync 3, 64;\nEND: mov.u32 %r1, 0;\n@%p1 ld.shared.u32 %r1, [word];\nst.global.u32 "
+      "[%out], %r1;",
       {}, o);
   CHECK(out[63] == 99);
 }
@@ -132,8 +142,8 @@ TEST_CASE("bar.sync: threads that have exited are not waited for") {
 TEST_CASE("bar.sync: a warp that never arrives is a deadlock that names it") {
   Options o;
   o.threads = 64;
-  auto f = Runner().fault(
-      "setp.lt.u32 %p1, %t, 32;\n@%p1 bra WAIT;\nLOOP: bra LOOP;\nWAIT: bar.sync 2;", {}, o);
+  auto f =
+      Runner().fault("setp.lt.u32 %p1, %t, 32;\n@%p1 bra WAIT;\nLOOP: bra LOOP;\nWAIT: bar.sync 2;", {}, o);
   CHECK(f.id == "deadlock");
   CHECK(f.state.find("barrier 2: 32 of all threads") != std::string::npos);
 }
@@ -142,14 +152,14 @@ TEST_CASE("bar.sync: reached by part of a warp is a deadlock that names the miss
   Options o;
   o.threads = 32;
   o.declarations = ".shared .align 4 .u32 flag;\n";
-  auto f = Runner().fault(
-      "setp.lt.u32 %p1, %t, 16;\n@%p1 bra WAIT;\nbar.sync 1;\nWAIT: bar.sync 0;", {}, o);
+  auto f = Runner().fault("setp.lt.u32 %p1, %t, 16;\n@%p1 bra WAIT;\nbar.sync 1;\nWAIT: bar.sync 0;", {}, o);
   CHECK(f.id == "deadlock");
 }
 
 TEST_CASE("bra: an endless loop is reported, with or without arithmetic in it") {
   CHECK(Runner().fault("LOOP: bra LOOP;").id == "endless-loop");
-  CHECK(Runner().fault("mov.u32 %r1, 0;\nLOOP: add.u32 %r1, %r1, 1;\nand.b32 %r1, %r1, 15;\nbra LOOP;").id == "endless-loop");
+  CHECK(Runner().fault("mov.u32 %r1, 0;\nLOOP: add.u32 %r1, %r1, 1;\nand.b32 %r1, %r1, 15;\nbra LOOP;").id ==
+        "endless-loop");
 }
 
 TEST_CASE("bra: a loop that counts for ever ends at the time limit") {
@@ -158,7 +168,9 @@ TEST_CASE("bra: a loop that counts for ever ends at the time limit") {
   CHECK(r.fault("mov.u64 %rd1, 0;\nLOOP: add.u64 %rd1, %rd1, 1;\nbra LOOP;").id == "time-limit");
 }
 
-TEST_CASE("trap ends the launch with a report") { CHECK(Runner().fault("trap;").id == "trap"); }
+TEST_CASE("trap ends the launch with a report") {
+  CHECK(Runner().fault("trap;").id == "trap");
+}
 
 TEST_CASE("CTAs that wait for one another all become resident") {
   Runner r;
@@ -168,7 +180,8 @@ TEST_CASE("CTAs that wait for one another all become resident") {
   o.declarations = ".global .align 4 .u32 arrived;\n";
   // Every CTA adds 1 and spins until all have.
   auto out = r.run(
-      "mov.u64 %rd1, arrived;\natom.global.add.u32 %r1, [%rd1], 1;\nSPIN: ld.volatile.global.u32 %r2, [%rd1];\n"
+      "mov.u64 %rd1, arrived;\natom.global.add.u32 %r1, [%rd1], 1;\nSPIN: ld.volatile.global.u32 %r2, "
+      "[%rd1];\n"
       "setp.lt.u32 %p1, %r2, 4;\n@%p1 bra SPIN;\nst.global.u32 [%out], %r2;",
       {}, o);
   for (uint32_t v : out) CHECK(v == 4);
@@ -182,9 +195,12 @@ TEST_CASE("barrier.cluster: distributed shared memory through mapa") {
   o.out_words = 1;
   o.declarations = ".shared .align 4 .u32 word;\n";
   auto out = r.run(
-      "mov.u32 %r1, %cluster_ctarank;\nmov.u32 %r7, %ctaid.x;\nst.shared.u32 [word], %r7;\nbarrier.cluster.arrive;\n"
-      "barrier.cluster.wait;\nxor.b32 %r2, %r1, 1;\nmov.u32 %r3, word;\nmapa.shared::cluster.u32 %r4, %r3, %r2;\n"
-      "ld.shared::cluster.u32 %r5, [%r4];\nst.global.u32 [%out], %r5;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
+      "mov.u32 %r1, %cluster_ctarank;\nmov.u32 %r7, %ctaid.x;\nst.shared.u32 [word], "
+      "%r7;\nbarrier.cluster.arrive;\n"
+      "barrier.cluster.wait;\nxor.b32 %r2, %r1, 1;\nmov.u32 %r3, word;\nmapa.shared::cluster.u32 %r4, %r3, "
+      "%r2;\n"
+      "ld.shared::cluster.u32 %r5, [%r4];\nst.global.u32 [%out], "
+      "%r5;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;",
       {}, o);
   CHECK(out == std::vector<uint32_t>{1, 0, 3, 2});
 }

@@ -5,7 +5,8 @@ using namespace emu_test;
 
 TEST_CASE("ld and st: sign and zero extension into wider registers") {
   auto out = run_one(
-      "ld.global.s8 %r1, [%in];\nld.global.u8 %r2, [%in];\nld.global.s16 %r3, [%in];\nld.global.s8 %rd1, [%in];\n"
+      "ld.global.s8 %r1, [%in];\nld.global.u8 %r2, [%in];\nld.global.s16 %r3, [%in];\nld.global.s8 %rd1, "
+      "[%in];\n"
       "st.global.v2.u32 [%out], {%r1, %r2};\nst.global.u32 [%out+8], %r3;\nst.global.u64 [%out+16], %rd1;",
       {0x000080F0u}, 6);
   CHECK(out[0] == 0xFFFFFFF0u);
@@ -25,8 +26,10 @@ TEST_CASE("ld and st: vectors of 2 and 4, and a destination that is the address"
 
 TEST_CASE("mov: pack and unpack") {
   auto out = run_one(
-      "mov.u32 %r1, 0x11223344;\nmov.u32 %r2, 0x55667788;\nmov.b64 %rd1, {%r1, %r2};\nmov.b64 {_, %r3}, %rd1;\n"
-      "mov.b32 {%rs1, %rs2}, %r1;\nmov.b32 %r4, {%rs2, %rs1};\nst.global.u64 [%out], %rd1;\nst.global.v2.u32 [%out+8], {%r3, %r4};");
+      "mov.u32 %r1, 0x11223344;\nmov.u32 %r2, 0x55667788;\nmov.b64 %rd1, {%r1, %r2};\nmov.b64 {_, %r3}, "
+      "%rd1;\n"
+      "mov.b32 {%rs1, %rs2}, %r1;\nmov.b32 %r4, {%rs2, %rs1};\nst.global.u64 [%out], %rd1;\nst.global.v2.u32 "
+      "[%out+8], {%r3, %r4};");
   CHECK(out == std::vector<uint32_t>{0x11223344u, 0x55667788u, 0x55667788u, 0x33441122u});
 }
 
@@ -34,11 +37,14 @@ TEST_CASE("cvta and isspacep: generic addresses of shared and local memory") {
   Options o;
   o.declarations = ".shared .align 8 .b8 tile[64];\n";
   auto out = Runner().run(
-      ".local .align 8 .b8 mine[32];\nmov.u64 %rd1, tile;\ncvta.shared.u64 %rd2, %rd1;\nst.u32 [%rd2+4], 77;\n"
+      ".local .align 8 .b8 mine[32];\nmov.u64 %rd1, tile;\ncvta.shared.u64 %rd2, %rd1;\nst.u32 [%rd2+4], "
+      "77;\n"
       "ld.shared.u32 %r1, [tile+4];\nmov.u64 %rd3, mine;\ncvta.local.u64 %rd4, %rd3;\nst.u32 [%rd4+8], 88;\n"
-      "ld.local.u32 %r2, [mine+8];\nisspacep.shared %p1, %rd2;\nisspacep.global %p2, %rd2;\nisspacep.local %p3, %rd4;\n"
+      "ld.local.u32 %r2, [mine+8];\nisspacep.shared %p1, %rd2;\nisspacep.global %p2, %rd2;\nisspacep.local "
+      "%p3, %rd4;\n"
       "mov.u32 %r3, 0;\n@%p1 or.b32 %r3, %r3, 1;\n@%p2 or.b32 %r3, %r3, 2;\n@%p3 or.b32 %r3, %r3, 4;\n"
-      "cvta.to.shared.u64 %rd5, %rd2;\ncvt.u32.u64 %r4, %rd5;\nst.global.v4.u32 [%out], {%r1, %r2, %r3, %r4};",
+      "cvta.to.shared.u64 %rd5, %rd2;\ncvt.u32.u64 %r4, %rd5;\nst.global.v4.u32 [%out], {%r1, %r2, %r3, "
+      "%r4};",
       {}, o);
   CHECK(out == std::vector<uint32_t>{77, 88, 5, 1024});
 }
@@ -47,8 +53,11 @@ TEST_CASE("shared memory starts at 1024 and is poisoned") {
   Options o;
   o.declarations = ".extern .shared .align 16 .b8 dynamic[];\n.shared .align 4 .b8 fixed[20];\n";
   o.dynamic_shared = 64;
-  auto out = Runner().run("mov.u32 %r1, fixed;\nmov.u32 %r2, dynamic;\nld.shared.u32 %r3, [fixed];\nst.global.v2.u32 [%out], {%r1, %r2};\n"
-                          "st.global.u32 [%out+8], %r3;", {}, o);
+  auto out = Runner().run(
+      "mov.u32 %r1, fixed;\nmov.u32 %r2, dynamic;\nld.shared.u32 %r3, [fixed];\nst.global.v2.u32 [%out], "
+      "{%r1, %r2};\n"
+      "st.global.u32 [%out+8], %r3;",
+      {}, o);
   CHECK(out[0] == 1024);
   CHECK(out[1] == 1056);
   CHECK(out[2] == emu::kPoison32);
@@ -58,7 +67,8 @@ TEST_CASE("ld and st out of bounds name the allocation") {
   auto f = Runner().fault("st.global.u32 [%out+16], %t;");
   CHECK(f.id == "out-of-bounds");
   CHECK(f.state.find("0 bytes past the end of 'out' (16 bytes") != std::string::npos);
-  CHECK(Runner().fault("mov.u64 %rd1, 0;\nld.global.u32 %r1, [%rd1];").state.find("null") != std::string::npos);
+  CHECK(Runner().fault("mov.u64 %rd1, 0;\nld.global.u32 %r1, [%rd1];").state.find("null") !=
+        std::string::npos);
   Options o;
   o.declarations = ".shared .align 4 .b8 tile[64];\n";
   CHECK(Runner().fault("ld.shared.u32 %r1, [tile+64];", {}, o).id == "out-of-bounds");

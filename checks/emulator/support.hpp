@@ -17,13 +17,13 @@
 namespace emu_test {
 
 struct Options {
-  unsigned threads = 1;        // per CTA
+  unsigned threads = 1;  // per CTA
   unsigned ctas = 1;
   unsigned cluster = 1;
-  unsigned in_words = 4;       // 32-bit words of input per thread
-  unsigned out_words = 4;      // of output per thread
+  unsigned in_words = 4;   // 32-bit words of input per thread
+  unsigned out_words = 4;  // of output per thread
   unsigned dynamic_shared = 0;
-  std::string declarations;    // module scope: variables, functions
+  std::string declarations;  // module scope: variables, functions
   std::string schedule = "in-order";
   emu::Observer* observer = nullptr;
 };
@@ -34,18 +34,23 @@ inline std::string module_text(const std::string& body, const Options& o) {
          ".reg .pred %p<16>;\n.reg .b16 %rs<64>;\n.reg .b32 %r<64>;\n.reg .f32 %f<64>;\n.reg .b64 %rd<64>;\n"
          ".reg .f64 %fd<64>;\n.reg .b32 %t, %global_thread;\n.reg .b64 %in, %out, %scale;\n"
          "mov.u32 %t, %tid.x;\nmov.u32 %global_thread, %ctaid.x;\n"
-         "mad.lo.u32 %global_thread, %global_thread, " + std::to_string(o.threads) + ", %t;\n"
+         "mad.lo.u32 %global_thread, %global_thread, " +
+         std::to_string(o.threads) +
+         ", %t;\n"
          "ld.param.u64 %in, [in_pointer];\nld.param.u64 %out, [out_pointer];\n"
-         "mul.wide.u32 %scale, %global_thread, " + std::to_string(o.in_words * 4) + ";\nadd.u64 %in, %in, %scale;\n"
-         "mul.wide.u32 %scale, %global_thread, " + std::to_string(o.out_words * 4) + ";\nadd.u64 %out, %out, %scale;\n" +
-         body + "\nret;\n}\n";
+         "mul.wide.u32 %scale, %global_thread, " +
+         std::to_string(o.in_words * 4) +
+         ";\nadd.u64 %in, %in, %scale;\n"
+         "mul.wide.u32 %scale, %global_thread, " +
+         std::to_string(o.out_words * 4) + ";\nadd.u64 %out, %out, %scale;\n" + body + "\nret;\n}\n";
 }
 
 struct Runner {
   emu::Machine machine;
 
   // Input words thread by thread; returns out_words words a thread. Words never stored keep 0x7FFF7FFF.
-  std::vector<uint32_t> run(const std::string& body, const std::vector<uint32_t>& input = {}, const Options& o = {}) {
+  std::vector<uint32_t> run(const std::string& body, const std::vector<uint32_t>& input = {},
+                            const Options& o = {}) {
     emu::Module module = emu::parse_ptx(module_text(body, o));
     emu::SymbolTable symbols;
     for (auto& v : module.variables) {
@@ -77,7 +82,8 @@ struct Runner {
   }
 
   // The finding that ends the run (or the load); id "none" when it ends well.
-  emu::Finding fault(const std::string& body, const std::vector<uint32_t>& input = {}, const Options& o = {}) {
+  emu::Finding fault(const std::string& body, const std::vector<uint32_t>& input = {},
+                     const Options& o = {}) {
     try {
       run(body, input, o);
     } catch (const emu::Fault& f) {

@@ -125,8 +125,10 @@ void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
       do {
         Variable v = parse_declarator(head);
         v.name = declare(v.name);
-        if (space == Space::global || space == Space::constant) module.variables.push_back(v);
-        else f.variables.push_back(v);
+        if (space == Space::global || space == Space::constant)
+          module.variables.push_back(v);
+        else
+          f.variables.push_back(v);
       } while (accept(","));
       expect(";");
     } else {
@@ -170,8 +172,10 @@ Instruction Parser::parse_instruction() {
     size_t dot = text.find('.', begin);
     if (dot == std::string::npos) dot = text.size();
     std::string part = text.substr(begin, dot - begin);
-    if (first) in.opcode = part;
-    else in.modifiers.push_back(part);
+    if (first)
+      in.opcode = part;
+    else
+      in.modifiers.push_back(part);
     first = false;
     begin = dot + 1;
   }
@@ -250,8 +254,10 @@ Operand Parser::parse_simple_operand() {
   o.name = unique.empty() ? t.text : unique;
   o.kind = Operand::Kind::symbol;
   if (t.text[0] == '%') o.kind = Operand::Kind::reg;
-  if (accept("+")) o.offset = integer("an offset");
-  else if (is("-") && peek(1).kind == Token::Kind::integer) o.offset = integer("an offset");
+  if (accept("+"))
+    o.offset = integer("an offset");
+  else if (is("-") && peek(1).kind == Token::Kind::integer)
+    o.offset = integer("an offset");
   return o;
 }
 

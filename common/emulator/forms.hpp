@@ -64,7 +64,8 @@ struct Match {
   }
 };
 
-bool matches(const Pattern& pattern, const std::vector<std::string>& modifiers, std::vector<std::string>* slots);
+bool matches(const Pattern& pattern, const std::vector<std::string>& modifiers,
+             std::vector<std::string>* slots);
 
 // All rows, family by family (isa/*.cpp).
 const std::vector<Form>& all_forms();

@@ -9,8 +9,12 @@
 namespace emu {
 
 namespace {
-bool starts_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) || std::strchr("_$%.", c); }
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_$%.", c); }
+bool starts_word(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || std::strchr("_$%.", c);
+}
+bool in_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_$%.", c);
+}
 }  // namespace
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -77,7 +81,8 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
     if (starts_word(c) && !(c == '.' && std::isdigit(static_cast<unsigned char>(at(i + 1))))) {
       size_t begin = i;
       const bool directive = c == '.';  // ".reg.b32" is two words
-      while (i < n && !(directive && i > begin && text[i] == '.') && (in_word(text[i]) || (text[i] == ':' && at(i + 1) == ':' && i + 2 < n))) {
+      while (i < n && !(directive && i > begin && text[i] == '.') &&
+             (in_word(text[i]) || (text[i] == ':' && at(i + 1) == ':' && i + 2 < n))) {
         if (text[i] == ':') ++i;
         ++i;
       }

@@ -12,10 +12,10 @@ namespace emu {
 
 namespace {
 
-constexpr int kSlice = 2048;            // instructions a warp may run before others get a turn
-constexpr int kMultiprocessors = 132;   // as on an H200; bounds how many CTAs can be resident
-constexpr int kForcedRounds = 3;        // how often waits that may fail are made to, before a deadlock is reported
-constexpr size_t kRetiredLimit = 64;    // finished CTAs kept for operations still in flight
+constexpr int kSlice = 2048;           // instructions a warp may run before others get a turn
+constexpr int kMultiprocessors = 132;  // as on an H200; bounds how many CTAs can be resident
+constexpr int kForcedRounds = 3;  // how often waits that may fail are made to, before a deadlock is reported
+constexpr size_t kRetiredLimit = 64;  // finished CTAs kept for operations still in flight
 
 [[noreturn]] void config_fault(const Program& p, const std::string& title, const std::string& hint) {
   Finding f;
@@ -40,8 +40,8 @@ Schedule Schedule::from(const std::string& text) {
     s.kind = Kind::late;
     return s;
   }
-  if (text.rfind("random:", 0) == 0 && text.size() > 7 && text.find_first_not_of("0123456789", 7) == std::string::npos &&
-      text.size() < 7 + 19) {
+  if (text.rfind("random:", 0) == 0 && text.size() > 7 &&
+      text.find_first_not_of("0123456789", 7) == std::string::npos && text.size() < 7 + 19) {
     s.kind = Kind::random;
     s.seed = std::strtoull(text.c_str() + 7, nullptr, 10);
     return s;
@@ -92,8 +92,8 @@ std::string Stats::json() const {
 
 Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t rank)
     : machine(m), program(p), config(c), index(i), cluster_rank(rank) {
-  uint32_t dynamic = (kSharedBase + p.shared_static_bytes + p.shared_dynamic_align - 1) / p.shared_dynamic_align *
-                     p.shared_dynamic_align;
+  uint32_t dynamic = (kSharedBase + p.shared_static_bytes + p.shared_dynamic_align - 1) /
+                     p.shared_dynamic_align * p.shared_dynamic_align;
   uint32_t end = c.dynamic_shared ? dynamic + c.dynamic_shared : kSharedBase + p.shared_static_bytes;
   shared.resize(end);
   fill_poison(shared.data(), shared.size());
@@ -153,29 +153,36 @@ void Machine::check_config(const Program& p, const LaunchConfig& c) {
   if (c.grid.count() == 0 || threads == 0)
     config_fault(p, "a grid or block dimension is 0", "give every dimension at least 1");
   if (threads > 1024 || c.block.x > 1024 || c.block.y > 1024 || c.block.z > 64)
-    config_fault(p, "a block has " + std::to_string(threads) + " threads", "a block holds at most 1024 threads, 64 deep");
+    config_fault(p, "a block has " + std::to_string(threads) + " threads",
+                 "a block holds at most 1024 threads, 64 deep");
   const uint32_t block[3] = {c.block.x, c.block.y, c.block.z};
   if (p.max_threads[0] && threads > 1ull * p.max_threads[0] * p.max_threads[1] * p.max_threads[2])
-    config_fault(p, "a block of " + std::to_string(threads) + " threads exceeds the kernel's __launch_bounds__",
+    config_fault(p,
+                 "a block of " + std::to_string(threads) + " threads exceeds the kernel's __launch_bounds__",
                  "launch fewer threads or raise the bound");
   if (p.required_threads[0])
     for (int i = 0; i < 3; ++i)
       if (block[i] != p.required_threads[i])
-        config_fault(p, "the kernel requires blocks of " + shape(p.required_threads), "launch that block shape");
+        config_fault(p, "the kernel requires blocks of " + shape(p.required_threads),
+                     "launch that block shape");
   const uint32_t cluster[3] = {c.cluster.x, c.cluster.y, c.cluster.z};
   if (p.cluster[0])
     for (int i = 0; i < 3; ++i)
       if (cluster[i] != p.cluster[i])
-        config_fault(p, "the kernel was compiled for clusters of " + shape(p.cluster) + ", the launch asks for " +
-                            shape(cluster),
+        config_fault(p,
+                     "the kernel was compiled for clusters of " + shape(p.cluster) +
+                         ", the launch asks for " + shape(cluster),
                      "launch with the cluster shape of __cluster_dims__");
   if (c.cluster.count() == 0 || c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
     config_fault(p, "the grid is no multiple of the cluster " + shape(cluster),
                  "round the grid up and let the extra blocks return early");
   if (c.cluster.count() > 16)
-    config_fault(p, "a cluster of " + std::to_string(c.cluster.count()) + " blocks", "clusters have at most 8 blocks (16 non-portable)");
+    config_fault(p, "a cluster of " + std::to_string(c.cluster.count()) + " blocks",
+                 "clusters have at most 8 blocks (16 non-portable)");
   if (c.dynamic_shared > kMaxDynamicShared || p.shared_static_bytes + c.dynamic_shared > kMaxDynamicShared)
-    config_fault(p, "the block wants " + std::to_string(p.shared_static_bytes + c.dynamic_shared) + " bytes of shared memory",
+    config_fault(p,
+                 "the block wants " + std::to_string(p.shared_static_bytes + c.dynamic_shared) +
+                     " bytes of shared memory",
                  "a block has at most " + std::to_string(kMaxDynamicShared) + " bytes");
 }
 
@@ -226,7 +233,8 @@ void Machine::check_time(const Program& program) {
   if (elapsed < time_limit_s) return;
   Finding f;
   f.id = "time-limit";
-  f.title = "kernel " + program.name + " did not end within " + std::to_string(static_cast<int>(time_limit_s)) + " s";
+  f.title = "kernel " + program.name + " did not end within " +
+            std::to_string(static_cast<int>(time_limit_s)) + " s";
   f.kernel = program.name;
   for (auto& cluster : resident_)
     for (auto& cta : cluster->ctas)
@@ -278,7 +286,8 @@ void Machine::report_deadlock(const Program& program) {
   bool endless = w.group->state == Group::State::ready;
   f.id = endless ? "endless-loop" : "deadlock";
   std::string name = in.source >= 0 ? program.sources[in.source]->opcode : "";
-  if (in.source >= 0 && !program.sources[in.source]->modifiers.empty() && (name == "mbarrier" || name == "bar" || name == "barrier"))
+  if (in.source >= 0 && !program.sources[in.source]->modifiers.empty() &&
+      (name == "mbarrier" || name == "bar" || name == "barrier"))
     name += "." + program.sources[in.source]->modifiers[0];
   f.title = endless ? "a loop never ends: nothing it reads will change any more"
                     : name + " never lets the thread go on";
@@ -296,7 +305,8 @@ void Machine::report_deadlock(const Program& program) {
   }
   for (auto& [text, count] : others) {
     if (++shown > 6) break;
-    f.state += "\n         also waiting: " + (count > 1 ? std::to_string(count) + " x " : std::string()) + text;
+    f.state +=
+        "\n         also waiting: " + (count > 1 ? std::to_string(count) + " x " : std::string()) + text;
   }
   f.hint = endless ? "see who was to change the value the loop reads, and whether that thread has returned"
                    : "follow the barrier's counters: who arrives, how often, with how many bytes";
@@ -317,7 +327,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
                                       kMultiprocessors * (228ull * 1024) / shared);
   limit = std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * 32));
   // Few at a time: memory stays small, and a grid whose CTAs depend on each other still gets them all when it waits.
-  uint64_t wanted = config.cooperative ? clusters
+  uint64_t wanted = config.cooperative                        ? clusters
                     : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
                                                               : 1;
   uint64_t started = 0, forced_rounds = 0, effects_at_force = 0;
@@ -356,7 +366,8 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
       for (auto& cluster : resident_) {
         if (!cluster->finished()) continue;
         for (auto& cta : cluster->ctas) {
-          uint64_t issuers = static_cast<uint64_t>(std::count(cta->copy_issuers.begin(), cta->copy_issuers.end(), true));
+          uint64_t issuers =
+              static_cast<uint64_t>(std::count(cta->copy_issuers.begin(), cta->copy_issuers.end(), true));
           stats.copy_issuing_threads = std::max(stats.copy_issuing_threads, issuers);
           if (observer) observer->on_cta_end(*cta);
           // Shared memory is gone for whoever still reads it.

@@ -36,8 +36,8 @@ struct Stats {
   uint64_t bulk_load_issued = 0, bulk_load_bytes = 0, bulk_store_issued = 0, bulk_store_bytes = 0;
   uint64_t tensor_load_issued = 0, tensor_load_bytes = 0, tensor_store_issued = 0, tensor_store_bytes = 0;
   uint64_t copy_issuing_threads = 0;  // the largest number in one CTA
-  uint64_t mbarrier_init = 0, mbarrier_arrivals = 0, mbarrier_expect_tx_bytes = 0, mbarrier_complete_tx_bytes = 0,
-           mbarrier_phases_completed = 0;
+  uint64_t mbarrier_init = 0, mbarrier_arrivals = 0, mbarrier_expect_tx_bytes = 0,
+           mbarrier_complete_tx_bytes = 0, mbarrier_phases_completed = 0;
   uint64_t wgmma_issued = 0, wgmma_flop = 0;
   uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
   std::string json() const;  // {"launches":1,...}
@@ -111,7 +111,8 @@ constexpr uint64_t kLocalWindow = 0x0002'0000'0000'0000ull;
 constexpr uint64_t kParamWindow = 0x0003'0000'0000'0000ull;
 constexpr uint64_t kWindowMask = 0xFFFF'0000'0000'0000ull;
 constexpr uint32_t kSharedRankShift = 24;
-constexpr uint32_t kClusterAddressBit = 1u << 31;  // a .shared::cluster address that names a rank (mapa) has it set
+constexpr uint32_t kClusterAddressBit =
+    1u << 31;  // a .shared::cluster address that names a rank (mapa) has it set
 
 class Machine {
  public:
@@ -126,7 +127,7 @@ class Machine {
   double time_limit_s = 300;     // of one launch
   uint64_t effects = 0;          // grows with every change another thread could see
   std::mt19937_64 random;
-  std::string printf_buffer;     // device printf, flushed at the end of a launch and before a report
+  std::string printf_buffer;  // device printf, flushed at the end of a launch and before a report
 
   // Runs the grid to its end. Throws Fault.
   void launch(const Program& program, const LaunchConfig& config);

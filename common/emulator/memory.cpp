@@ -14,8 +14,10 @@ GlobalMemory::GlobalMemory() {
   auto reserve = [](int protection) {
     void* p = mmap(nullptr, kReserved, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
-      std::fprintf(stderr, "emulator: cannot reserve %llu GiB of address space for device memory; raise the limit "
-                           "(ulimit -v unlimited)\n", static_cast<unsigned long long>(kReserved >> 30));
+      std::fprintf(stderr,
+                   "emulator: cannot reserve %llu GiB of address space for device memory; raise the limit "
+                   "(ulimit -v unlimited)\n",
+                   static_cast<unsigned long long>(kReserved >> 30));
       std::exit(2);
     }
     return static_cast<std::byte*>(p);
@@ -109,7 +111,8 @@ std::string GlobalMemory::describe(uint64_t address) const {
     const Allocation& a = std::prev(it)->second;
     uint64_t past = address - (a.address + a.bytes);
     if (address - a.address < a.bytes)
-      return "inside '" + a.name + "', " + std::to_string(a.bytes - (address - a.address)) + " bytes before its end";
+      return "inside '" + a.name + "', " + std::to_string(a.bytes - (address - a.address)) +
+             " bytes before its end";
     if (past < (1u << 20))
       return std::to_string(past) + " bytes past the end of '" + a.name + "' (" + std::to_string(a.bytes) +
              " bytes at " + hex(a.address) + ")";

@@ -14,8 +14,8 @@ namespace emu {
 struct Allocation {
   uint64_t address = 0;
   uint64_t bytes = 0;
-  std::string name;      // symbol name, or "cudaMalloc #3"
-  bool constant = false;  // kernels may not write
+  std::string name;           // symbol name, or "cudaMalloc #3"
+  bool constant = false;      // kernels may not write
   std::byte* host = nullptr;  // where the emulator finds the bytes
 };
 
@@ -31,7 +31,10 @@ class GlobalMemory {
   void add_host_range(void* host, uint64_t bytes, const std::string& name);
   bool release(uint64_t address);  // false: no allocation starts there
 
-  void set_constant(uint64_t address) { allocations_.at(address).constant = true; last_bytes_ = 0; }
+  void set_constant(uint64_t address) {
+    allocations_.at(address).constant = true;
+    last_bytes_ = 0;
+  }
 
   // The allocation that holds [address, address + bytes), or null.
   const Allocation* find(uint64_t address, uint64_t bytes);

@@ -31,14 +31,15 @@ struct AccessEvent {
 };
 
 enum class FenceKind : uint8_t {
-  proxy_async,          // fence.proxy.async, all spaces
-  proxy_async_shared,   // .shared::cta / .shared::cluster
+  proxy_async,         // fence.proxy.async, all spaces
+  proxy_async_shared,  // .shared::cta / .shared::cluster
   proxy_async_global,
-  mbarrier_init,        // fence.mbarrier_init.release.cluster
-  tensormap_release, tensormap_acquire,
+  mbarrier_init,  // fence.mbarrier_init.release.cluster
+  tensormap_release,
+  tensormap_acquire,
   proxy_alias,
-  wgmma,                // wgmma.fence
-  memory,               // fence.acq_rel/sc, membar
+  wgmma,   // wgmma.fence
+  memory,  // fence.acq_rel/sc, membar
 };
 
 enum class GroupKind : uint8_t { cp_async, bulk, wgmma };
@@ -61,16 +62,18 @@ class Observer {
   // Lanes that met at a warp-level instruction (bar.warp.sync, shfl.sync, vote.sync, match.sync, elect.sync ...).
   virtual void on_warp_sync(Warp&, const Inst&, uint32_t /*mask*/) {}
   // bar/barrier. arrive: the lanes' earlier accesses are in; leave: the lanes go on after completion `generation`.
-  virtual void on_bar_arrive(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/, uint64_t /*generation*/) {}
-  virtual void on_bar_leave(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/, uint64_t /*generation*/) {}
+  virtual void on_bar_arrive(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/,
+                             uint64_t /*generation*/) {}
+  virtual void on_bar_leave(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/,
+                            uint64_t /*generation*/) {}
 
   // One lane's operation on a barrier object, before it takes effect; `amount`: arrivals or bytes. from_async: the
   // operation is an engine's (complete_tx of a copy, arrive of cp.async.mbarrier.arrive): `warp` is the issuer's.
   virtual void on_mbarrier(Warp&, const Inst&, int /*lane*/, Mbarrier&, MbarrierOp, int64_t /*amount*/,
                            bool /*release*/) {}
   // A test_wait or try_wait by lanes of one group on one barrier, with its result. acquire: ordering asked for.
-  virtual void on_mbarrier_wait(Warp&, const Inst&, uint32_t /*mask*/, Mbarrier&, uint64_t /*phase asked for*/,
-                                bool /*result*/, bool /*acquire*/) {}
+  virtual void on_mbarrier_wait(Warp&, const Inst&, uint32_t /*mask*/, Mbarrier&,
+                                uint64_t /*phase asked for*/, bool /*result*/, bool /*acquire*/) {}
 
   virtual void on_async_issue(AsyncOp&) {}
   virtual void on_async_read(AsyncOp&) {}      // source bytes are about to be read
@@ -78,7 +81,8 @@ class Observer {
   virtual void on_async_complete(AsyncOp&) {}  // before its mbarrier or group is told
   virtual void on_commit(Warp&, const Inst&, uint32_t /*mask*/, GroupKind) {}
   // The lanes go on after waiting until at most n groups are pending; read: only the sources were waited for.
-  virtual void on_group_wait(Warp&, const Inst&, uint32_t /*mask*/, GroupKind, uint32_t /*n*/, bool /*read*/) {}
+  virtual void on_group_wait(Warp&, const Inst&, uint32_t /*mask*/, GroupKind, uint32_t /*n*/,
+                             bool /*read*/) {}
 };
 
 }  // namespace emu

@@ -31,7 +31,9 @@ Parser::Parser(const std::string& text) {
   tokens_ = tokenize(text, module.lines);
 }
 
-void Parser::error(const std::string& message) const { error_at(peek(), message); }
+void Parser::error(const std::string& message) const {
+  error_at(peek(), message);
+}
 void Parser::error_at(const Token& t, const std::string& message) const {
   syntax_error(module.lines, t.line, t.column, message);
 }
@@ -48,7 +50,8 @@ bool Parser::accept(const char* text) {
 }
 void Parser::expect(const char* text) {
   if (!accept(text))
-    error(std::string("expected '") + text + "', found '" + (peek().text.empty() ? "end of text" : peek().text) + "'");
+    error(std::string("expected '") + text + "', found '" +
+          (peek().text.empty() ? "end of text" : peek().text) + "'");
 }
 std::string Parser::word(const char* what) {
   if (peek().kind != Token::Kind::word) error(std::string("expected ") + what);
@@ -192,7 +195,8 @@ void Parser::parse_initial(Variable& v) {
   }
   unsigned width = size_of(v.type);
   auto put = [&](uint64_t bits, unsigned bytes) {
-    for (unsigned i = 0; i < bytes; ++i) v.initial.push_back(static_cast<uint8_t>(i < 8 ? bits >> (8 * i) : 0));
+    for (unsigned i = 0; i < bytes; ++i)
+      v.initial.push_back(static_cast<uint8_t>(i < 8 ? bits >> (8 * i) : 0));
   };
   bool negative = accept("-");
   const Token t = next();
@@ -255,16 +259,25 @@ void Parser::parse_function(bool is_entry, bool external) {
       v[1] = v[2] = 1;
       for (int i = 1; i < 3 && accept(","); ++i) v[i] = static_cast<unsigned>(integer("a size"));
     };
-    if (d == ".maxntid") three(f.max_threads);
-    else if (d == ".reqntid") three(f.required_threads);
-    else if (d == ".reqnctapercluster") three(f.cluster);
-    else if (d == ".explicitcluster") f.explicit_cluster = true;
+    if (d == ".maxntid")
+      three(f.max_threads);
+    else if (d == ".reqntid")
+      three(f.required_threads);
+    else if (d == ".reqnctapercluster")
+      three(f.cluster);
+    else if (d == ".explicitcluster")
+      f.explicit_cluster = true;
     else if (d == ".minnctapersm" || d == ".maxnreg" || d == ".maxclusterrank" || d == ".maxnctapersm")
       integer("a number");
-    else if (d == ".noreturn" || d == ".unified") continue;
-    else if (d == ".abi_preserve" || d == ".abi_preserve_control") integer("a number");
-    else if (d == ".pragma") { next(); expect(";"); }
-    else error("directive " + d + " is not supported on a function");
+    else if (d == ".noreturn" || d == ".unified")
+      continue;
+    else if (d == ".abi_preserve" || d == ".abi_preserve_control")
+      integer("a number");
+    else if (d == ".pragma") {
+      next();
+      expect(";");
+    } else
+      error("directive " + d + " is not supported on a function");
   }
   if (accept(";")) {
     f.has_body = false;
@@ -282,7 +295,10 @@ Module Parser::parse() {
     const Token t = peek();
     if (t.kind != Token::Kind::word) error("expected a directive");
     const std::string& d = t.text;
-    if (d == ".loc") { parse_loc(); continue; }
+    if (d == ".loc") {
+      parse_loc();
+      continue;
+    }
     next();
     if (d == ".version") {
       module.version = next().text;
@@ -323,6 +339,8 @@ Module Parser::parse() {
   return std::move(module);
 }
 
-Module parse_ptx(const std::string& text) { return Parser(text).parse(); }
+Module parse_ptx(const std::string& text) {
+  return Parser(text).parse();
+}
 
 }  // namespace emu

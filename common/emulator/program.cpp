@@ -12,7 +12,9 @@ namespace emu {
 
 namespace {
 
-uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
+uint32_t align_up(uint32_t value, uint32_t align) {
+  return (value + align - 1) / align * align;
+}
 
 void collect_symbols(const Operand& o, std::set<std::string>& out) {
   if (o.kind == Operand::Kind::symbol) out.insert(o.name);
@@ -64,10 +66,12 @@ SourceLine Program::line_of(const Inst& inst) const {
   // the kernel, so the chain is shown from the instruction outwards and `file:line` is the first place that is not
   // one of the wrappers of common/ptx or the toolkit.
   std::vector<const Loc*> chain;
-  for (int i = text.loc; i >= 0 && chain.size() < 64; i = module->locs[i].inlined_at) chain.push_back(&module->locs[i]);
+  for (int i = text.loc; i >= 0 && chain.size() < 64; i = module->locs[i].inlined_at)
+    chain.push_back(&module->locs[i]);
   auto is_wrapper = [&](const Loc* l) {
     std::string f = file_name(l->file);
-    return f.find("/include/") != std::string::npos || f.rfind("common/", 0) == 0 || f.find("/common/") != std::string::npos;
+    return f.find("/include/") != std::string::npos || f.rfind("common/", 0) == 0 ||
+           f.find("/common/") != std::string::npos;
   };
   size_t shown = 0;
   while (shown + 1 < chain.size() && is_wrapper(chain[shown])) ++shown;
@@ -93,7 +97,8 @@ std::string Program::shared_name(uint32_t address) const {
   if (name.rfind("_ZZ", 0) == 0 && digits != std::string::npos) {
     size_t i = digits + 1;
     size_t length = 0;
-    while (i < name.size() && std::isdigit(static_cast<unsigned char>(name[i]))) length = length * 10 + (name[i++] - '0');
+    while (i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])))
+      length = length * 10 + (name[i++] - '0');
     if (length && i + length <= name.size()) name = name.substr(i, length);
   }
   name = name.substr(0, name.find('$'));
@@ -137,7 +142,8 @@ const Operand& Decoder::operand(size_t i) const {
 }
 
 bool Decoder::is_register(const Operand& o) const {
-  return (o.kind == Operand::Kind::reg || o.kind == Operand::Kind::symbol) && function_->registers.count(o.name);
+  return (o.kind == Operand::Kind::reg || o.kind == Operand::Kind::symbol) &&
+         function_->registers.count(o.name);
 }
 
 Type Decoder::register_type(const Operand& o) const {
@@ -282,8 +288,10 @@ Ref Decoder::source(const Operand& o, Type type) {
       if (width == 4) bits &= 0xFFFFFFFFull;
       return constant(bits, width);
     }
-    case Operand::Kind::real: return constant(convert_real(o, type), width);
-    case Operand::Kind::reg: return special_register(o.name, width);
+    case Operand::Kind::real:
+      return constant(convert_real(o, type), width);
+    case Operand::Kind::reg:
+      return special_register(o.name, width);
     case Operand::Kind::symbol: {
       uint64_t value;
       Space space;
@@ -298,7 +306,8 @@ Ref Decoder::source(const Operand& o, Type type) {
       program_.code.push_back(in);
       return in.d;
     }
-    default: refuse("this operand of " + text_->full_name() + " is not a value");
+    default:
+      refuse("this operand of " + text_->full_name() + " is not a value");
   }
 }
 
@@ -474,7 +483,8 @@ void Decoder::place_shared(const Function& entry) {
     top += static_cast<uint32_t>(v->bytes);
   }
   program_.shared_static_bytes = top - kSharedBase;
-  for (const Variable* v : dynamics) program_.shared_dynamic_align = std::max(program_.shared_dynamic_align, v->align);
+  for (const Variable* v : dynamics)
+    program_.shared_dynamic_align = std::max(program_.shared_dynamic_align, v->align);
   uint32_t dynamic = align_up(top, program_.shared_dynamic_align);
   for (const Variable* v : dynamics) program_.shared_symbols[v->name] = dynamic;
 }
@@ -559,8 +569,10 @@ void Decoder::decode_function(const Function& f, uint32_t index) {
   for (Fixup& fix : fixups_) {
     auto it = f.labels.find(fix.label);
     if (it == f.labels.end()) refuse("label " + fix.label + " does not exist in " + f.name);
-    if (fix.list) fix.list->numbers[fix.index] = pc_of[it->second];
-    else program_.code[fix.inst].target = pc_of[it->second];
+    if (fix.list)
+      fix.list->numbers[fix.index] = pc_of[it->second];
+    else
+      program_.code[fix.inst].target = pc_of[it->second];
   }
   info.frame_bytes = align_up(frame_top_, 128);
   program_.functions[index] = info;

@@ -49,16 +49,16 @@ enum class Class : uint8_t { copy, address, barrier, math, memory, control, othe
 struct Inst {
   Exec exec = nullptr;
   Ref d = kNoRef, a = kNoRef, b = kNoRef, c = kNoRef;
-  Ref guard = kNoRef;       // predicate slot, kNotBit when negated
-  uint32_t target = 0;      // branch target
-  int64_t imm = 0;          // address offset, immediate, ...
-  uint8_t bytes = 0;        // access size of one element
-  uint8_t count = 1;        // vector elements
+  Ref guard = kNoRef;   // predicate slot, kNotBit when negated
+  uint32_t target = 0;  // branch target
+  int64_t imm = 0;      // address offset, immediate, ...
+  uint8_t bytes = 0;    // access size of one element
+  uint8_t count = 1;    // vector elements
   Space space = Space::generic;
   Class cls = Class::other;
-  uint32_t flags = 0;       // family specific
+  uint32_t flags = 0;  // family specific
   const Extra* extra = nullptr;
-  int32_t source = -1;      // index into Program::sources
+  int32_t source = -1;  // index into Program::sources
 };
 
 // A parameter or return value in a function's frame: [lane][bytes] at `frame`.
@@ -88,12 +88,12 @@ struct Program {
   std::vector<const Instruction*> sources;  // the text of code[i] is *sources[code[i].source]
   std::vector<uint8_t> constants;           // the constant pool: 32-lane slots
   std::deque<Extra> extras;
-  std::vector<FunctionInfo> functions;      // [0] is the kernel
+  std::vector<FunctionInfo> functions;  // [0] is the kernel
   std::map<std::string, uint32_t> function_index;
   std::map<uint64_t, uint32_t> function_at;  // address -> index, for indirect calls
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
-  uint32_t shared_static_bytes = 0;         // from kSharedBase; dynamic shared memory follows
+  uint32_t shared_static_bytes = 0;  // from kSharedBase; dynamic shared memory follows
   uint32_t shared_dynamic_align = 16;
   std::map<std::string, uint32_t> shared_symbols;  // name -> address in the shared window
   bool has_calls = false;
@@ -156,8 +156,8 @@ class Decoder {
   void address(const Operand& o, Space space, Inst& inst);
   // As address(), for a second address of the same instruction.
   struct Address {
-    Ref base = kNoRef;     // kNoRef: the offset is the whole address
-    bool wide = false;     // base has 64-bit lanes
+    Ref base = kNoRef;  // kNoRef: the offset is the whole address
+    bool wide = false;  // base has 64-bit lanes
     int64_t offset = 0;
     Space space = Space::generic;
   };
@@ -170,8 +170,8 @@ class Decoder {
   // control flow
   void branch_to(const Operand& o);                          // fills target of the instruction being decoded
   void branch_list(const std::string& label, Extra& extra);  // .branchtargets: fills extra.numbers with pcs
-  uint32_t function_of(const std::string& name);  // index in Program::functions; decodes it later
-  void need_all_function_pointers();              // an indirect call may reach every function in a table
+  uint32_t function_of(const std::string& name);             // index in Program::functions; decodes it later
+  void need_all_function_pointers();  // an indirect call may reach every function in a table
   const Function& function() const { return *function_; }
   const Module& module() const { return module_; }
   const FrameSlot& frame_slot(const std::string& name);  // a .param variable of the function
@@ -180,8 +180,8 @@ class Decoder {
 
  private:
   struct Fixup {
-    uint32_t inst = 0;       // whose target is set, unless
-    Extra* list = nullptr;   // this element of a list is
+    uint32_t inst = 0;      // whose target is set, unless
+    Extra* list = nullptr;  // this element of a list is
     size_t index = 0;
     std::string label;
   };

@@ -44,7 +44,8 @@ std::string Finding::text() const {
   row("where", where.empty() ? line.text() : where);
   if (!line.called_from.empty()) row("     ", line.called_from);
   if (!line.ptx.empty()) row("ptx  ", line.ptx);
-  if (!other_line.text().empty()) row("other", other_line.text() + (other_line.called_from.empty() ? "" : "  " + other_line.called_from));
+  if (!other_line.text().empty())
+    row("other", other_line.text() + (other_line.called_from.empty() ? "" : "  " + other_line.called_from));
   row("state", state);
   row("why  ", why);
   row("try  ", hint);
@@ -56,9 +57,8 @@ std::string Finding::json() const {
   auto field = [](const char* key, const std::string& value) {
     return std::string("\"") + key + "\":" + json_string(value);
   };
-  return "{" + field("id", id) + "," +
-         field("severity", severity == Severity::error ? "error" : "advice") + "," + field("title", title) +
-         "," + field("kernel", kernel) + "," + field("file", line.file) +
+  return "{" + field("id", id) + "," + field("severity", severity == Severity::error ? "error" : "advice") +
+         "," + field("title", title) + "," + field("kernel", kernel) + "," + field("file", line.file) +
          ",\"line\":" + std::to_string(line.line) + ",\"ptx_line\":" + std::to_string(line.ptx_line) + "," +
          field("other_file", other_line.file) + ",\"other_line\":" + std::to_string(other_line.line) + "," +
          field("where", where) + "," + field("state", state) + "," + field("why", why) + "," +

@@ -20,15 +20,15 @@ struct SourceLine {
 };
 
 struct Finding {
-  std::string id;       // stable: "deadlock", "out-of-bounds", ...
+  std::string id;  // stable: "deadlock", "out-of-bounds", ...
   Severity severity = Severity::error;
-  std::string title;    // one sentence of cause
-  std::string where;    // "file:line  CTA (0,0,0) warp 1 lane 0"
-  std::string state;    // barrier state, bytes, what was expected
+  std::string title;  // one sentence of cause
+  std::string where;  // "file:line  CTA (0,0,0) warp 1 lane 0"
+  std::string state;  // barrier state, bytes, what was expected
   std::string why;
-  std::string hint;     // the "try" line
+  std::string hint;             // the "try" line
   SourceLine line, other_line;  // the access, and what it conflicts with (may be empty)
-  uint64_t count = 1;   // how many times the same cause was seen
+  uint64_t count = 1;           // how many times the same cause was seen
   std::string kernel;
 
   std::string text() const;  // for people, several lines

@@ -33,7 +33,7 @@ struct Operand {
   };
   Kind kind = Kind::sink;
   bool negated = false;
-  bool negative = false;     // -%r1 does not exist in PTX; set for "-1" so that a message can quote it
+  bool negative = false;  // -%r1 does not exist in PTX; set for "-1" so that a message can quote it
   Type real_type = Type::none;
   std::string name;
   uint64_t bits = 0;
@@ -77,15 +77,15 @@ struct Function {
   bool is_entry = false;
   bool has_body = false;
   std::vector<Variable> params, returns;
-  std::vector<Variable> variables;            // .shared, .local, .param of the body
-  std::map<std::string, Type> registers;      // as declared, after scoping
-  std::map<std::string, int> labels;          // label -> index of the instruction it stands before
+  std::vector<Variable> variables;        // .shared, .local, .param of the body
+  std::map<std::string, Type> registers;  // as declared, after scoping
+  std::map<std::string, int> labels;      // label -> index of the instruction it stands before
   std::map<std::string, std::vector<std::string>> branch_targets;  // .branchtargets lists of brx.idx
-  std::map<std::string, Function> prototypes;  // .callprototype
+  std::map<std::string, Function> prototypes;                      // .callprototype
   std::vector<Instruction> body;
-  unsigned max_threads[3] = {0, 0, 0};        // .maxntid; 0 = not given
-  unsigned required_threads[3] = {0, 0, 0};   // .reqntid
-  unsigned cluster[3] = {0, 0, 0};            // .reqnctapercluster
+  unsigned max_threads[3] = {0, 0, 0};       // .maxntid; 0 = not given
+  unsigned required_threads[3] = {0, 0, 0};  // .reqntid
+  unsigned cluster[3] = {0, 0, 0};           // .reqnctapercluster
   bool explicit_cluster = false;
   int ptx_line = 0;
 };

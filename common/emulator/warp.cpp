@@ -128,7 +128,8 @@ uint32_t Warp::next_meeting(const Group& g) const {
   uint32_t stop = UINT32_MAX;
   for (int i = 0; i < group_count_; ++i) {
     const Group& h = groups_[i];
-    if (&h != &g && h.state != Group::State::blocked && h.frame == g.frame && h.pc > g.pc) stop = std::min(stop, h.pc);
+    if (&h != &g && h.state != Group::State::blocked && h.frame == g.frame && h.pc > g.pc)
+      stop = std::min(stop, h.pc);
   }
   return stop;
 }
@@ -297,7 +298,8 @@ Flow Warp::call(uint32_t mask, const Inst& inst, const FunctionInfo& callee) {
     header[kFrameCaller / 4 + l] = old;
     header[kFrameLocal / 4 + l] = old_header[kFrameLocal / 4 + l] + caller->local_bytes;
   });
-  if (callee.local_bytes + old_header[kFrameLocal / 4 + __builtin_ctz(mask)] + caller->local_bytes > local_bytes_)
+  if (callee.local_bytes + old_header[kFrameLocal / 4 + __builtin_ctz(mask)] + caller->local_bytes >
+      local_bytes_)
     fault(inst, __builtin_ctz(mask), "stack-overflow", "the local memory of this thread is full",
           "nested calls need more than " + std::to_string(local_bytes_) + " bytes of local memory",
           "check that the recursion ends");
@@ -306,7 +308,8 @@ Flow Warp::call(uint32_t mask, const Inst& inst, const FunctionInfo& callee) {
     uint32_t from = static_cast<uint32_t>(x.numbers[1 + i]);
     uint32_t stride = (std::max(callee.params[i].bytes, 1u) + 15) / 16 * 16;
     for_lanes(mask, [&](int l) {
-      std::memcpy(new_frame + callee.params[i].frame + l * stride, old_frame + from + l * stride, callee.params[i].bytes);
+      std::memcpy(new_frame + callee.params[i].frame + l * stride, old_frame + from + l * stride,
+                  callee.params[i].bytes);
     });
   }
   current->mask &= ~mask;
@@ -344,8 +347,10 @@ Flow Warp::exit_lanes(uint32_t mask) {
   if (machine.observer) machine.observer->on_exit(*this, program.code[current->pc], mask);
   live &= ~mask;
   current->mask &= ~mask;
-  if (current->mask) ++current->pc;
-  else remove_empty();
+  if (current->mask)
+    ++current->pc;
+  else
+    remove_empty();
   // Whoever waited for the exited lanes looks again.
   for (int i = 0; i < group_count_; ++i)
     if (groups_[i].state == Group::State::converging) groups_[i].state = Group::State::ready;
@@ -372,8 +377,8 @@ std::string Warp::where(const Inst& inst, int lane) const {
   if (lane >= 0) {
     uint32_t t[3];
     thread_index(lane, t);
-    out += " lane " + std::to_string(lane) + " thread (" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," +
-           std::to_string(t[2]) + ")";
+    out += " lane " + std::to_string(lane) + " thread (" + std::to_string(t[0]) + "," + std::to_string(t[1]) +
+           "," + std::to_string(t[2]) + ")";
   }
   return out;
 }

@@ -120,7 +120,9 @@ class Warp {
   }
   std::byte* frame() const { return base_[0]; }
   std::byte* frame_at(uint32_t offset) { return reinterpret_cast<std::byte*>(frames_.data()) + offset; }
-  uint32_t frame_offset(Ref r) const { return current->frame + r; }  // stable name of a register of the current frame
+  uint32_t frame_offset(Ref r) const {
+    return current->frame + r;
+  }  // stable name of a register of the current frame
 
   Group* current = nullptr;  // the group that executes
   const Inst& instruction(const Group& g) const { return program.code[g.pc]; }
@@ -130,8 +132,8 @@ class Warp {
     current->state = Group::State::blocked;
     return Flow::blocked;
   }
-  Flow jump(uint32_t target);                         // whole group
-  Flow branch(uint32_t taken, uint32_t target);       // lanes `taken` of the group; the rest falls through
+  Flow jump(uint32_t target);                    // whole group
+  Flow branch(uint32_t taken, uint32_t target);  // lanes `taken` of the group; the rest falls through
   // Each lane of `mask` to its own pc (and frame): ret, indirect calls.
   Flow scatter(uint32_t mask, const uint32_t* pc, const uint32_t* frame);
   Flow call(uint32_t mask, const Inst& inst, const FunctionInfo& callee);

@@ -10,9 +10,11 @@ bool Checker::known(const Clock& clock, const Accessor& who, Tag tag, Clock::Kin
   if (!knows) return false;
   const uint32_t lane = static_cast<uint32_t>(Records::lane_of(tag));
   if (r.kind == Record::Kind::threads)
-    return knows->get(kind, r.rank * who.cluster->threads_per_cta + r.warp * 32u + lane) >= records_.epoch(r, static_cast<int>(lane));
+    return knows->get(kind, r.rank * who.cluster->threads_per_cta + r.warp * 32u + lane) >=
+           records_.epoch(r, static_cast<int>(lane));
   const OpState& op = ops_[r.detail];
-  if (op.kind == AsyncOp::Kind::cp_async) return op.done && knows->get(kind, op.done + lane) >= op.lane_value[lane];
+  if (op.kind == AsyncOp::Kind::cp_async)
+    return op.done && knows->get(kind, op.done + lane) >= op.lane_value[lane];
   // Operations of the async proxy: their completion includes the proxy fence. `again`: the reading of the source.
   const Component c = r.again ? op.read : op.done;
   return c && knows->get(Clock::order, c) >= (r.again ? op.read_value : op.done_value);
@@ -21,15 +23,17 @@ bool Checker::known(const Clock& clock, const Accessor& who, Tag tag, Clock::Kin
 // Whether a lane is ordered after it because it is its own doing.
 bool Checker::own(const Accessor& who, int lane, Tag tag, Clock::Kind kind) const {
   const Record& r = records_.of(tag);
-  if (r.warp != who.hardware->index || r.cluster != who.cluster->index || r.rank != who.cta->cta->cluster_rank) return false;
+  if (r.warp != who.hardware->index || r.cluster != who.cluster->index ||
+      r.rank != who.cta->cta->cluster_rank)
+    return false;
   const LaneState& mine = who.warp->lanes[static_cast<size_t>(lane)];
   if (r.kind == Record::Kind::threads)
     return Records::lane_of(tag) == lane &&
            (kind == Clock::order || (kind == Clock::fenced && records_.epoch(r, lane) <= mine.fence_epoch));
   const OpState& op = ops_[r.detail];
   if (op.kind == AsyncOp::Kind::cp_async)
-    return Records::lane_of(tag) == lane &&
-           (kind == Clock::fenced ? mine.cp_fenced : mine.cp_done) >= op.lane_value[static_cast<size_t>(lane)];
+    return Records::lane_of(tag) == lane && (kind == Clock::fenced ? mine.cp_fenced : mine.cp_done) >=
+                                                op.lane_value[static_cast<size_t>(lane)];
   if (op.kind == AsyncOp::Kind::wgmma || !op.read || op.lane != lane) return false;
   return r.again ? mine.bulk_read >= op.read_value : mine.bulk_done >= op.done_value;
 }
@@ -62,7 +66,8 @@ bool Checker::settled(const Accessor& who, Tag tag, Tag* memo) {
 bool Checker::same_thread(Tag a, const Accessor& who, int lane) const {
   const Record& r = records_.of(a);
   return (r.kind == Record::Kind::threads || r.kind == Record::Kind::op) && Records::lane_of(a) == lane &&
-         r.warp == who.hardware->index && r.rank == who.cta->cta->cluster_rank && r.cluster == who.cluster->index;
+         r.warp == who.hardware->index && r.rank == who.cta->cta->cluster_rank &&
+         r.cluster == who.cluster->index;
 }
 
 // Remembers that the accessor has used the phase it waited for.
@@ -79,7 +84,8 @@ void Checker::mark_used(const Accessor& who, Tag write) {
   });
 }
 
-void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space) {
+void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
+                         Space space) {
   for (size_t i = 0; i < bytes;) {
     size_t end = i + 1;
     while (end < bytes && write[end] == write[i]) ++end;
@@ -123,7 +129,8 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
   }
 }
 
-void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space) {
+void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
+                          Space space) {
   for (size_t i = 0; i < bytes;) {
     size_t end = i + 1;
     while (end < bytes && write[end] == write[i] && read[end] == read[i]) ++end;
@@ -153,19 +160,24 @@ void Checker::check_range(const Accessor& who, const MemoryRange& range, Tag me,
     if (!cta.shadow || range.address + range.bytes > cta.shadow->size()) return;
     Tag* writes = cta.shadow->writes() + range.address;
     Tag* reads = cta.shadow->reads() + range.address;
-    if (write) check_write(who, writes, reads, range.bytes, me, range.address, Space::shared);
-    else check_read(who, writes, reads, range.bytes, me, range.address, Space::shared);
+    if (write)
+      check_write(who, writes, reads, range.bytes, me, range.address, Space::shared);
+    else
+      check_read(who, writes, reads, range.bytes, me, range.address, Space::shared);
     return;
   }
   // Global memory: writes and reads-after-writes; a read is not remembered.
   for (uint64_t address = range.address, left = range.bytes; left;) {
-    const uint64_t offset = address % GlobalShadow::kPage, here = std::min(left, GlobalShadow::kPage - offset);
+    const uint64_t offset = address % GlobalShadow::kPage,
+                   here = std::min(left, GlobalShadow::kPage - offset);
     Shadow* page = write ? &global_.at(address) : global_.find(address);
     if (page) {
       Tag* writes = page->writes() + offset;
       Tag* reads = page->reads() + offset;
-      if (write) check_write(who, writes, reads, here, me, address, Space::global);
-      else check_read(who, writes, reads, here, me, address, Space::global);
+      if (write)
+        check_write(who, writes, reads, here, me, address, Space::global);
+      else
+        check_read(who, writes, reads, here, me, address, Space::global);
     }
     address += here;
     left -= here;
@@ -219,7 +231,8 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
               records_.epoch(records_.of(prior), l) < state.epoch[static_cast<size_t>(l)];
     }
     const Tag me = (thread_record(w, state, in, write, again) << 5) | static_cast<Tag>(l);
-    check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me, write);
+    check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me,
+                write);
   });
 }
 
@@ -300,7 +313,8 @@ void Checker::on_async_issue(AsyncOp& op) {
     size_t i = 0;
     for_lanes(op.lanes, [&](int l) {
       who.lanes = 1u << l;
-      if (i < sources.size() && sources.size() == destinations.size()) check_range(who, sources[i], reads | static_cast<Tag>(l), false);
+      if (i < sources.size() && sources.size() == destinations.size())
+        check_range(who, sources[i], reads | static_cast<Tag>(l), false);
       check_range(who, destinations[i++], writes | static_cast<Tag>(l), true);
     });
     return;

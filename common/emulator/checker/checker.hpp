@@ -23,12 +23,12 @@ namespace emu::check {
 
 // What one thread knows and has done; the knowledge itself is shared by lanes (WarpState::knowledge).
 struct LaneState {
-  uint32_t fence_epoch = 0;     // its accesses up to this epoch are behind a proxy fence of its own
-  uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;     // cp.async instructions
+  uint32_t fence_epoch = 0;  // its accesses up to this epoch are behind a proxy fence of its own
+  uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;      // cp.async instructions
   uint32_t bulk_issued = 0, bulk_read = 0, bulk_done = 0;  // bulk groups: latest used, sources read, complete
   std::vector<uint32_t> cp_commits;                        // cp_issued at each commit
   uint32_t bulk_commits = 0;
-  bool memory_fence = false;    // has executed fence.acq_rel/sc: its relaxed atomics may carry order
+  bool memory_fence = false;  // has executed fence.acq_rel/sc: its relaxed atomics may carry order
   Component cp_component = 0, read_component = 0, done_component = 0;  // 0: not yet needed
 };
 
@@ -38,16 +38,16 @@ struct Knowledge {
 };
 
 struct WarpState {
-  std::vector<Knowledge> knowledge;        // disjoint masks
-  std::array<uint32_t, 32> epoch;          // starts at 1
+  std::vector<Knowledge> knowledge;  // disjoint masks
+  std::array<uint32_t, 32> epoch;    // starts at 1
   std::array<LaneState, 32> lanes;
   uint32_t epoch_block = 0;
   bool epoch_block_stale = true;
-  int32_t last_source[2] = {-1, -1};       // the latest record of reads and of writes, for reuse
+  int32_t last_source[2] = {-1, -1};  // the latest record of reads and of writes, for reuse
   uint32_t last_record[2] = {0, 0};
   uint32_t last_block[2] = {0, 0};
   uint32_t wgmma_issued = 0;
-  std::vector<uint32_t> wgmma_commits;     // wgmma_issued at each commit
+  std::vector<uint32_t> wgmma_commits;  // wgmma_issued at each commit
   // Registers of wgmma (registers.cpp), by frame offset / 8: the latest wgmma that writes (accumulators) or reads
   // (A fragments) one, and when it was last written by something else.
   struct Register {
@@ -81,15 +81,15 @@ struct BarrierState {
   Mbarrier* bar = nullptr;
   Component component = 0;
   uint64_t phase = 0;
-  Clock gathering;                   // of the arrivals of the running phase
-  Clock complete[2];                 // of the latest complete phases, by parity
-  std::vector<uint32_t> in_flight;   // operations that will complete on it
+  Clock gathering;                          // of the arrivals of the running phase
+  Clock complete[2];                        // of the latest complete phases, by parity
+  std::vector<uint32_t> in_flight;          // operations that will complete on it
   uint32_t init_owner = 0, init_epoch = 0;  // thread component and epoch of the init
   int32_t init_source = -1;
-  uint64_t announced = 0;            // bytes, by expect_tx in the running phase
-  int32_t expect_source = -1;        // the latest expect_tx
-  uint64_t seen = 0;                 // phases below this one were seen complete by somebody
-  std::vector<LastWait> waits;       // by thread component
+  uint64_t announced = 0;       // bytes, by expect_tx in the running phase
+  int32_t expect_source = -1;   // the latest expect_tx
+  uint64_t seen = 0;            // phases below this one were seen complete by somebody
+  std::vector<LastWait> waits;  // by thread component
 };
 
 struct ClusterState {
@@ -110,11 +110,11 @@ struct OpState {
   uint16_t rank = 0, warp = 0;
   uint8_t lane = 0;
   int32_t source = -1;
-  uint32_t tile = 0;        // tensor loads: where the box starts in shared memory
+  uint32_t tile = 0;  // tensor loads: where the box starts in shared memory
   bool landed = false;
-  Component done = 0;       // whoever holds done >= done_value is ordered after its writes
+  Component done = 0;  // whoever holds done >= done_value is ordered after its writes
   uint32_t done_value = 0;
-  Component read = 0;       // likewise for its reads of the source
+  Component read = 0;  // likewise for its reads of the source
   uint32_t read_value = 0;
   std::array<uint32_t, 32> lane_value{};  // cp.async: per issuing lane
   const Mbarrier* barrier = nullptr;
@@ -130,8 +130,8 @@ struct Accessor {
   WarpState* warp = nullptr;
   Warp* hardware = nullptr;
   const Inst* inst = nullptr;
-  uint32_t lanes = 0;        // all of them must be ordered
-  uint32_t group = 0;        // the lanes that make like accesses with the same instruction
+  uint32_t lanes = 0;           // all of them must be ordered
+  uint32_t group = 0;           // the lanes that make like accesses with the same instruction
   const OpState* op = nullptr;  // when an engine acts for them
   bool async_proxy = false;
 };
@@ -149,7 +149,8 @@ class Checker : public Observer {
   void on_instruction(Warp&, const Inst&) override;
   void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
   void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
-  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
+  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
+                   bool release) override;
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
                         bool acquire) override;
   void on_async_issue(AsyncOp&) override;
@@ -170,9 +171,11 @@ class Checker : public Observer {
   const Cta* last_cta_ = nullptr;
   ClusterState* last_cluster_ = nullptr;
   uint32_t next_cluster_ = 1;
-  std::unordered_map<uint64_t, std::shared_ptr<Clock>> global_words_;  // strong accesses and atomics, by address
+  std::unordered_map<uint64_t, std::shared_ptr<Clock>>
+      global_words_;  // strong accesses and atomics, by address
   std::map<std::string, bool> advised_;
-  struct Unwritten {  // a read of shared bytes that nobody had written; a later copy onto them names the cause
+  struct
+      Unwritten {  // a read of shared bytes that nobody had written; a later copy onto them names the cause
     Finding finding;
     uint32_t cluster = 0;
   };
@@ -202,8 +205,10 @@ class Checker : public Observer {
   bool own(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
   bool settled(const Accessor& who, Tag tag, Tag* memo);
   bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
-  void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
-  void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address, Space space);
+  void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
+                  Space space);
+  void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
+                   Space space);
   void check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write);
   uint32_t thread_record(Warp& w, WarpState& state, const Inst& in, bool write, bool again);
   bool same_thread(Tag a, const Accessor& who, int lane) const;
@@ -222,7 +227,8 @@ class Checker : public Observer {
                         const std::string& hint, int32_t other);
 
   // ---- findings (findings.cpp)
-  void conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address, Space space);
+  void conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address,
+                Space space);
   void unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t address, Space space);
   void unwritten(const Accessor& who, uint64_t address);
   void report(Finding f, const Accessor& who, int32_t other_source);

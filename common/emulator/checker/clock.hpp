@@ -82,7 +82,9 @@ class Clock {
     foreign_.push_back({cluster, clock});
     touch();
   }
-  const std::vector<std::pair<uint32_t, std::shared_ptr<const Clock>>>& foreigners() const { return foreign_; }
+  const std::vector<std::pair<uint32_t, std::shared_ptr<const Clock>>>& foreigners() const {
+    return foreign_;
+  }
   void forget_foreigners() { foreign_.clear(); }
 
  private:

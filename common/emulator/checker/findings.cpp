@@ -9,22 +9,32 @@ bool is_load(AsyncOp::Kind k) {
   return k == AsyncOp::Kind::tensor_load || k == AsyncOp::Kind::bulk_load || k == AsyncOp::Kind::bulk_shared;
 }
 bool is_store(AsyncOp::Kind k) {
-  return k == AsyncOp::Kind::tensor_store || k == AsyncOp::Kind::bulk_store || k == AsyncOp::Kind::tensor_reduce ||
-         k == AsyncOp::Kind::bulk_reduce;
+  return k == AsyncOp::Kind::tensor_store || k == AsyncOp::Kind::bulk_store ||
+         k == AsyncOp::Kind::tensor_reduce || k == AsyncOp::Kind::bulk_reduce;
 }
 
 const char* verb(AsyncOp::Kind k) {
   switch (k) {
-    case AsyncOp::Kind::cp_async: return "a cp.async";
-    case AsyncOp::Kind::bulk_load: return "a bulk copy";
-    case AsyncOp::Kind::bulk_shared: return "a bulk copy between CTAs";
-    case AsyncOp::Kind::bulk_store: return "a bulk store";
-    case AsyncOp::Kind::bulk_reduce: return "a bulk reduction";
-    case AsyncOp::Kind::tensor_load: return "a tensor copy";
-    case AsyncOp::Kind::tensor_store: return "a tensor store";
-    case AsyncOp::Kind::tensor_reduce: return "a tensor reduction";
-    case AsyncOp::Kind::wgmma: return "a wgmma";
-    default: return "an operation";
+    case AsyncOp::Kind::cp_async:
+      return "a cp.async";
+    case AsyncOp::Kind::bulk_load:
+      return "a bulk copy";
+    case AsyncOp::Kind::bulk_shared:
+      return "a bulk copy between CTAs";
+    case AsyncOp::Kind::bulk_store:
+      return "a bulk store";
+    case AsyncOp::Kind::bulk_reduce:
+      return "a bulk reduction";
+    case AsyncOp::Kind::tensor_load:
+      return "a tensor copy";
+    case AsyncOp::Kind::tensor_store:
+      return "a tensor store";
+    case AsyncOp::Kind::tensor_reduce:
+      return "a tensor reduction";
+    case AsyncOp::Kind::wgmma:
+      return "a wgmma";
+    default:
+      return "an operation";
   }
 }
 
@@ -55,7 +65,8 @@ void Checker::report(Finding f, const Accessor& who, int32_t other_source) {
   if (other_source >= 0 && f.other_line.text().empty()) f.other_line = line_at(other_source);
   f.kernel = program_->name;
   if (who.hardware && f.where.empty())
-    f.where = who.hardware->where(*who.inst, __builtin_popcount(who.lanes) == 1 ? __builtin_ctz(who.lanes) : -1);
+    f.where =
+        who.hardware->where(*who.inst, __builtin_popcount(who.lanes) == 1 ? __builtin_ctz(who.lanes) : -1);
   if (f.severity == Severity::error) {
     found_error_ = true;
   } else {
@@ -67,11 +78,13 @@ void Checker::report(Finding f, const Accessor& who, int32_t other_source) {
 }
 
 // Two accesses to one byte, at least one of them a write, that nothing orders.
-void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address, Space space) {
+void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address,
+                       Space space) {
   const Record& r = records_.of(prior);
   const OpState* before = r.kind == Record::Kind::op ? &ops_[r.detail] : nullptr;
-  const std::string place = space == Space::shared ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
-                                                   : "global memory " + machine_->memory.describe(address);
+  const std::string place = space == Space::shared
+                                ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
+                                : "global memory " + machine_->memory.describe(address);
   Finding f;
   f.state = place + ": touched before by " + describe(prior);
   auto swap_lines = [&] {  // the earlier access is the one at fault
@@ -86,16 +99,22 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
     f.id = write ? "overwritten-while-landing" : "read-before-landed";
     f.title = write ? "bytes are overwritten while a cp.async to them may still be in flight"
                     : "bytes of a cp.async are read by a thread that does not know that they have landed";
-    f.why = "A cp.async is complete for the thread that issued it after its cp.async.wait_group, and for other threads only "
-            "when that thread then meets them at a barrier (or when they wait on an mbarrier the copy arrives on).";
-    f.hint = "wait for the group (commit_group, then wait_group with few enough groups pending), then __syncthreads";
+    f.why =
+        "A cp.async is complete for the thread that issued it after its cp.async.wait_group, and for other "
+        "threads only "
+        "when that thread then meets them at a barrier (or when they wait on an mbarrier the copy arrives "
+        "on).";
+    f.hint =
+        "wait for the group (commit_group, then wait_group with few enough groups pending), then "
+        "__syncthreads";
   } else if (before && prior_is_write && is_load(before->kind) && !write) {
     const Component needed = before->done_value;
     f.id = "read-before-landed";
     f.title = "a tile is read before the reader knows that its bytes have landed";
     f.why = "The reader has not seen phase " + std::to_string(needed - 1) +
             (before->barrier ? " of " + before->barrier->name() : std::string()) +
-            " complete. A copy is in flight from its issue until the barrier's arrivals are in and its pending bytes are zero.";
+            " complete. A copy is in flight from its issue until the barrier's arrivals are in and its "
+            "pending bytes are zero.";
     f.hint = "wait on the copy's mbarrier, for the parity of this phase, before the first read";
     auto it = before->barrier ? who.cluster->barriers.find(before->barrier) : who.cluster->barriers.end();
     if (it != who.cluster->barriers.end()) {
@@ -108,15 +127,20 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
         f.title = "a wait answered about an older phase: its parity is one phase off";
         f.line = line_at(w.source);
         f.other_line = program_->line_of(*who.inst);
-        f.where = f.line.text() + "  " + who.cta->cta->text() + " warp " + std::to_string(who.hardware->index) + " lane " +
-                  std::to_string(lane);
+        f.where = f.line.text() + "  " + who.cta->cta->text() + " warp " +
+                  std::to_string(who.hardware->index) + " lane " + std::to_string(lane);
         f.state = before->barrier->name() + ": asked for parity " + std::to_string((w.complete + 1) & 1) +
-                  ", which phase " + (w.complete ? std::to_string(w.complete - 1) : std::string("before the first")) +
-                  " had already answered; the bytes come with phase " + std::to_string(needed - 1) + " (parity " +
-                  std::to_string((needed - 1) & 1) + ")";
-        f.why = "A wait returns True at once when the phase of that parity is the one that has just completed; then the tile "
-                "is read too early.";
-        f.hint = "start at parity 0 for a barrier that is filled first, and flip the parity once per use of the stage";
+                  ", which phase " +
+                  (w.complete ? std::to_string(w.complete - 1) : std::string("before the first")) +
+                  " had already answered; the bytes come with phase " + std::to_string(needed - 1) +
+                  " (parity " + std::to_string((needed - 1) & 1) + ")";
+        f.why =
+            "A wait returns True at once when the phase of that parity is the one that has just completed; "
+            "then the tile "
+            "is read too early.";
+        f.hint =
+            "start at parity 0 for a barrier that is filled first, and flip the parity once per use of the "
+            "stage";
       }
     }
   } else if (before && prior_is_write && is_load(before->kind) && write && who.op && is_load(who.op->kind)) {
@@ -127,49 +151,67 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
   } else if (before && !prior_is_write && is_store(before->kind)) {
     f.id = "source-reused-before-read";
     f.title = "shared memory is overwritten while a store may still be reading it";
-    f.why = "A bulk store reads its source after the instruction; only the issuing thread's cp.async.bulk.wait_group.read says "
-            "that it has, and other threads learn it through a barrier after that wait.";
-    f.hint = "commit the store's group, wait_group.read in the issuing thread, then a barrier, then reuse the buffer";
-  } else if (!prior_is_write && write && who.op && (is_load(who.op->kind) || who.op->kind == AsyncOp::Kind::cp_async)) {
+    f.why =
+        "A bulk store reads its source after the instruction; only the issuing thread's "
+        "cp.async.bulk.wait_group.read says "
+        "that it has, and other threads learn it through a barrier after that wait.";
+    f.hint =
+        "commit the store's group, wait_group.read in the issuing thread, then a barrier, then reuse the "
+        "buffer";
+  } else if (!prior_is_write && write && who.op &&
+             (is_load(who.op->kind) || who.op->kind == AsyncOp::Kind::cp_async)) {
     const auto early = unwritten_.find(r.source);
-    const auto own = who.op->barrier ? who.cluster->barriers.find(who.op->barrier) : who.cluster->barriers.end();
-    if (early != unwritten_.end() && own != who.cluster->barriers.end() && own->second.announced == 0 && own->second.phase > 0) {
+    const auto own =
+        who.op->barrier ? who.cluster->barriers.find(who.op->barrier) : who.cluster->barriers.end();
+    if (early != unwritten_.end() && own != who.cluster->barriers.end() && own->second.announced == 0 &&
+        own->second.phase > 0) {
       unwritten_.erase(early);
       return unannounced(own->second, *who.op, who);
     }
     if (early != unwritten_.end() || (!before && r.again)) {
       f.id = "read-before-landed";
       f.title = "a tile is read before the reader knows that its bytes have landed";
-      f.why = "The reader went on to this fill of the stage without waiting for it: it was read before the copy had even been issued.";
+      f.why =
+          "The reader went on to this fill of the stage without waiting for it: it was read before the copy "
+          "had even been issued.";
       f.hint = "wait on the copy's mbarrier, for the parity of this phase, before the first read";
       swap_lines();
       if (early != unwritten_.end()) unwritten_.erase(early);
     } else {
       f.id = "overwritten-while-read";
       f.title = "a copy overwrites a stage that may still be read";
-      f.why = before && before->kind == AsyncOp::Kind::wgmma
-                  ? "A wgmma reads its operands until wgmma.wait_group; the thread that refills the stage is not ordered after that wait."
-                  : "The thread that issues the copy has not acquired the release of the stage's last reader.";
-      f.hint = "let every reader arrive on an empty barrier after its last read (after the wgmma wait), and let the producer wait for it before it issues the copy";
+      f.why =
+          before && before->kind == AsyncOp::Kind::wgmma
+              ? "A wgmma reads its operands until wgmma.wait_group; the thread that refills the stage is not "
+                "ordered after that wait."
+              : "The thread that issues the copy has not acquired the release of the stage's last reader.";
+      f.hint =
+          "let every reader arrive on an empty barrier after its last read (after the wgmma wait), and let "
+          "the producer wait for it before it issues the copy";
     }
   } else if (before && prior_is_write && is_store(before->kind)) {
     f.id = "read-before-stored";
     f.title = write ? "global memory is overwritten while a store to it may still be in flight"
                     : "global memory is read while a bulk store to it may still be in flight";
-    f.why = "The store is complete after cp.async.bulk.wait_group (without .read) in the thread that issued it; .read only says "
-            "that the source has been read.";
+    f.why =
+        "The store is complete after cp.async.bulk.wait_group (without .read) in the thread that issued it; "
+        ".read only says "
+        "that the source has been read.";
     f.hint = "wait_group 0 without .read, then order the reader after that thread";
   } else if (before && !prior_is_write && before->kind == AsyncOp::Kind::wgmma) {
     f.id = "overwritten-while-read";
     f.title = "a thread overwrites an operand that a wgmma may still be reading";
-    f.why = "A wgmma reads its operands until wgmma.wait_group covers it, and other threads know that only through a barrier after it.";
+    f.why =
+        "A wgmma reads its operands until wgmma.wait_group covers it, and other threads know that only "
+        "through a barrier after it.";
     f.hint = "wgmma.wait_group, then a barrier, then write the tile";
   } else if (who.op) {
     f.id = "data-race";
     f.title = std::string(verb(who.op->kind)) + (write ? " writes" : " reads") +
               " bytes that a thread touches without any order between the two";
     f.why = "Neither a barrier nor an mbarrier orders the thread's access before the operation.";
-    f.hint = "in the writing threads: fence.proxy.async, then a barrier with the thread that issues the operation";
+    f.hint =
+        "in the writing threads: fence.proxy.async, then a barrier with the thread that issues the operation";
   } else {
     f.id = "data-race";
     f.title = std::string("two threads ") + (write && prior_is_write ? "write" : "use") +
@@ -184,23 +226,30 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
 void Checker::unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t address, Space space) {
   const Record& r = records_.of(prior);
   Finding f;
-  f.state = (space == Space::shared ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
-                                    : "global memory " + machine_->memory.describe(address)) +
-            ": written by " + describe(prior);
+  f.state =
+      (space == Space::shared ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
+                              : "global memory " + machine_->memory.describe(address)) +
+      ": written by " + describe(prior);
   if (relayed) {
     f.id = "proxy-fence-by-reader";
     f.severity = Severity::advice;
     f.title = "the proxy fence is executed by another thread than the one that wrote";
-    f.why = "PTX asks for the fence in the thread that made the generic access, before it hands over; a fence behind the "
-            "barrier in the reading thread is common and works on today's hardware.";
+    f.why =
+        "PTX asks for the fence in the thread that made the generic access, before it hands over; a fence "
+        "behind the "
+        "barrier in the reading thread is common and works on today's hardware.";
     f.hint = "move fence.proxy.async before the barrier, into the writing threads";
   } else {
     f.id = "missing-proxy-fence";
     f.title = std::string(who.op ? verb(who.op->kind) : "the async proxy") +
               " reads what threads wrote through the generic proxy, with no proxy fence between";
-    f.why = "Ordinary stores (and cp.async) go through the generic proxy, the copy engine and wgmma read through the async "
-            "proxy; a barrier orders threads, not proxies.";
-    f.hint = "execute fence.proxy.async (.shared::cta) in every writing thread after its last write, before the barrier";
+    f.why =
+        "Ordinary stores (and cp.async) go through the generic proxy, the copy engine and wgmma read through "
+        "the async "
+        "proxy; a barrier orders threads, not proxies.";
+    f.hint =
+        "execute fence.proxy.async (.shared::cta) in every writing thread after its last write, before the "
+        "barrier";
   }
   report(f, who, r.source);
 }
@@ -212,7 +261,8 @@ void Checker::unwritten(const Accessor& who, uint64_t address) {
   Finding f;
   f.id = "uninitialised-read";
   f.severity = who.op ? Severity::advice : Severity::error;
-  f.title = who.op ? "wgmma reads shared memory that nothing has written" : "a thread reads shared memory that nothing has written";
+  f.title = who.op ? "wgmma reads shared memory that nothing has written"
+                   : "a thread reads shared memory that nothing has written";
   f.line = program_->line_of(*who.inst);
   f.where = who.hardware->where(*who.inst, __builtin_ctz(who.lanes));
   f.state = "shared memory at " + program_->shared_name(static_cast<uint32_t>(address));
@@ -229,11 +279,16 @@ void Checker::completed_early(BarrierState& b, const OpState& op) {
   f.line = line_at(b.bar->expect_source >= 0 ? b.bar->expect_source : op.source);
   f.other_line = line_at(op.source);
   f.where = f.line.text() + "  " + b.bar->cta->text() + "  " + b.bar->name();
-  f.state = b.bar->name() + " phase " + std::to_string(b.phase - 1) + ": complete, with " + std::to_string(op.bytes) +
-            " bytes of " + verb(op.kind) + " at " + line_at(op.source).text() + " still in flight";
-  f.why = "The phase completes as soon as the arrivals are in and the announced bytes are there; bytes that were not announced "
-          "are not waited for, and are later subtracted from the next phase.";
-  f.hint = "announce the sum of all boxes copied on this barrier in the phase (rows x columns x element size, whole boxes at ragged edges too)";
+  f.state = b.bar->name() + " phase " + std::to_string(b.phase - 1) + ": complete, with " +
+            std::to_string(op.bytes) + " bytes of " + verb(op.kind) + " at " + line_at(op.source).text() +
+            " still in flight";
+  f.why =
+      "The phase completes as soon as the arrivals are in and the announced bytes are there; bytes that were "
+      "not announced "
+      "are not waited for, and are later subtracted from the next phase.";
+  f.hint =
+      "announce the sum of all boxes copied on this barrier in the phase (rows x columns x element size, "
+      "whole boxes at ragged edges too)";
   Accessor nobody;
   report(f, nobody, op.source);
 }
@@ -243,14 +298,19 @@ void Checker::unannounced(BarrierState& b, const OpState& op, const Accessor& wh
   Finding f;
   f.id = "tx-count-mismatch";
   f.line = line_at(b.expect_source >= 0 ? b.expect_source : op.source);
-  f.title = b.expect_source >= 0 ? "a phase completed before all its copies had been issued: too few bytes were announced"
-                                 : "a copy completes on an mbarrier for which no bytes were announced";
+  f.title = b.expect_source >= 0
+                ? "a phase completed before all its copies had been issued: too few bytes were announced"
+                : "a copy completes on an mbarrier for which no bytes were announced";
   f.other_line = b.expect_source >= 0 ? line_at(op.source) : program_->line_of(*who.inst);
   f.where = f.line.text() + "  " + b.bar->cta->text() + "  " + b.bar->name();
-  f.state = b.bar->name() + " phase " + std::to_string(b.phase) + ": " + std::to_string(op.bytes) + " bytes of " + verb(op.kind) +
-            " at " + line_at(op.source).text() + ", none announced";
-  f.why = "A wait returns when the arrivals are in and the announced bytes have landed; it does not wait for bytes that nobody announced.";
-  f.hint = "arrive with expect_tx (mbarrier.arrive.expect_tx) for the sum of the boxes, before or after issuing the copies but in the same phase";
+  f.state = b.bar->name() + " phase " + std::to_string(b.phase) + ": " + std::to_string(op.bytes) +
+            " bytes of " + verb(op.kind) + " at " + line_at(op.source).text() + ", none announced";
+  f.why =
+      "A wait returns when the arrivals are in and the announced bytes have landed; it does not wait for "
+      "bytes that nobody announced.";
+  f.hint =
+      "arrive with expect_tx (mbarrier.arrive.expect_tx) for the sum of the boxes, before or after issuing "
+      "the copies but in the same phase";
   Accessor nobody;
   report(f, nobody, -1);
 }
@@ -277,8 +337,10 @@ void Checker::initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar
     f.severity = quiet ? Severity::advice : Severity::error;
     f.title = quiet ? "a live mbarrier is initialised again without mbarrier.inval"
                     : "an mbarrier is initialised again while arrivals or bytes of a phase are outstanding";
-    f.why = "PTX asks for mbarrier.inval before the memory of an mbarrier is used anew; on a quiet barrier it works all the same, "
-            "on one in use what was counted is lost.";
+    f.why =
+        "PTX asks for mbarrier.inval before the memory of an mbarrier is used anew; on a quiet barrier it "
+        "works all the same, "
+        "on one in use what was counted is lost.";
     f.hint = "initialise once, before the loop, and let the phase parity tell the uses apart";
   }
   report(f, who, b.init_source);
@@ -299,9 +361,13 @@ void Checker::check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierS
       f.id = "missing-init-fence";
       f.title = "an mbarrier is used by a thread that is not ordered after its init";
       f.state = b.bar->name() + " was initialised at " + line_at(b.init_source).text();
-      f.why = "mbarrier.init is an ordinary write of one thread: other threads of the CTA see it after a barrier, other CTAs "
-              "after fence.mbarrier_init and a cluster barrier.";
-      f.hint = "fence.mbarrier_init.release.cluster in the initialising thread, then __syncthreads (or the cluster barrier)";
+      f.why =
+          "mbarrier.init is an ordinary write of one thread: other threads of the CTA see it after a "
+          "barrier, other CTAs "
+          "after fence.mbarrier_init and a cluster barrier.";
+      f.hint =
+          "fence.mbarrier_init.release.cluster in the initialising thread, then __syncthreads (or the "
+          "cluster barrier)";
       report(f, who, b.init_source);
       return;
     }
@@ -316,11 +382,17 @@ void Checker::left_behind(const OpState& op, Cta& cta, bool store) {
   f.where = f.line.text() + "  " + cta.text() + " warp " + std::to_string(op.warp);
   if (store) {
     f.title = "a thread exits while its bulk store may still be reading shared memory";
-    f.why = "Shared memory is given to another CTA when this one ends; the store would then read that CTA's bytes.";
-    f.hint = "commit the group and execute cp.async.bulk.wait_group.read 0 in the issuing thread before it returns";
+    f.why =
+        "Shared memory is given to another CTA when this one ends; the store would then read that CTA's "
+        "bytes.";
+    f.hint =
+        "commit the group and execute cp.async.bulk.wait_group.read 0 in the issuing thread before it "
+        "returns";
   } else {
     f.title = "a CTA ends while a copy into its shared memory may still be in flight";
-    f.state = op.barrier ? "nobody has waited for phase " + std::to_string(op.done_value - 1) + " of " + op.barrier->name() : "";
+    f.state = op.barrier ? "nobody has waited for phase " + std::to_string(op.done_value - 1) + " of " +
+                               op.barrier->name()
+                         : "";
     f.why = "The bytes would land in shared memory that belongs to another CTA by then.";
     f.hint = "do not issue copies past the last tile, or wait for them before the CTA ends";
   }

@@ -55,7 +55,8 @@ ClusterState& Checker::cluster_of(const Cta& cta) {
 }
 
 Component Checker::thread_component(const Cta& cta, int warp, int lane) const {
-  return static_cast<Component>(cta.cluster_rank * cta.warps.size() * 32 + static_cast<size_t>(warp * 32 + lane));
+  return static_cast<Component>(cta.cluster_rank * cta.warps.size() * 32 +
+                                static_cast<size_t>(warp * 32 + lane));
 }
 
 // Applies f to the clock of exactly these lanes; lanes that know the same share a clock.
@@ -220,8 +221,8 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
     publish(w.cta, w.index, 1u << lane, b.gathering);
 }
 
-void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase, bool result,
-                               bool acquires) {
+void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase,
+                               bool result, bool acquires) {
   BarrierState& b = barrier_state(bar);
   rotate(b);
   check_initialised(w, in, mask, b);
@@ -250,8 +251,10 @@ void Checker::on_commit(Warp& w, const Inst&, uint32_t mask, GroupKind kind) {
   }
   for_lanes(mask, [&](int l) {
     LaneState& lane = state.lanes[static_cast<size_t>(l)];
-    if (kind == GroupKind::cp_async) lane.cp_commits.push_back(lane.cp_issued);
-    else ++lane.bulk_commits;
+    if (kind == GroupKind::cp_async)
+      lane.cp_commits.push_back(lane.cp_issued);
+    else
+      ++lane.bulk_commits;
   });
 }
 
@@ -315,8 +318,10 @@ void Checker::strong_access(Warp& w, const AccessEvent& e) {
       const auto seen = found->second;
       update(state, one, [&](Clock& c) {
         for (auto& [other, clock] : seen->foreigners())
-          if (other == cluster) c.join(*clock);
-          else c.join_foreign(other, clock);
+          if (other == cluster)
+            c.join(*clock);
+          else
+            c.join_foreign(other, clock);
       });
     }
     if (writes) {

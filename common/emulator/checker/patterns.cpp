@@ -34,7 +34,8 @@ void Checker::check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t
             std::to_string(ops_[op].tile % period) + " mod " + std::to_string(period);
   f.why = std::string("The ") + name_of(s) + " pattern repeats every " + std::to_string(period) +
           " bytes of the absolute shared address: row r of this tile is permuted as row r + " +
-          std::to_string(ops_[op].tile % period / 128) + ". wgmma reads it right; a reader that counts rows from the tile does not.";
+          std::to_string(ops_[op].tile % period / 128) +
+          ". wgmma reads it right; a reader that counts rows from the tile does not.";
   f.hint = "align the tile to " + std::to_string(period) + " bytes";
   report(f, who, -1);
 }
@@ -54,9 +55,13 @@ void Checker::check_wgmma_swizzle(AsyncOp& op, const Accessor& who) {
     f.title = std::string("wgmma reads ") + name + " with the " + name_of(d.swizzle) +
               " pattern, but the tensor map that brought it has " + name_of(copy.swizzle);
     f.state = "descriptor: " + d.text() + "; " + program_->shared_name(d.start);
-    f.why = "The copy engine permutes the 16-byte chunks of the tile as the map says; a reader that undoes another pattern "
-            "finds other elements.";
-    f.hint = "give the map and the descriptor the same swizzle; mind that their codes differ (map 3 is descriptor 1: 128B)";
+    f.why =
+        "The copy engine permutes the 16-byte chunks of the tile as the map says; a reader that undoes "
+        "another pattern "
+        "finds other elements.";
+    f.hint =
+        "give the map and the descriptor the same swizzle; mind that their codes differ (map 3 is descriptor "
+        "1: 128B)";
     report(f, who, copy.source);
   };
   if (!mma.shape.a_in_registers) check(mma.a, "A");
@@ -85,14 +90,19 @@ void Checker::check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor
       Finding f;
       f.id = "swizzle-mismatch";
       f.title = p == copy.swizzle
-                    ? "threads undo the swizzle counted from the tile, but the tile does not start where the pattern starts"
-                    : std::string("threads read the tile with the ") + name_of(p) + " pattern, but the tensor map that brought it has " +
-                          name_of(copy.swizzle);
+                    ? "threads undo the swizzle counted from the tile, but the tile does not start where the "
+                      "pattern starts"
+                    : std::string("threads read the tile with the ") + name_of(p) +
+                          " pattern, but the tensor map that brought it has " + name_of(copy.swizzle);
       f.state = "tile at " + program_->shared_name(copy.tile) + " (" + hex(copy.tile) + ")";
-      f.why = "The copy engine permutes 16-byte chunks by bits of the absolute shared address, as the map says; a reader that "
-              "undoes another pattern finds other elements.";
-      f.hint = p == copy.swizzle ? "align the tile to the period of its pattern (1024 bytes for 128B)"
-                                 : "use the map's pattern: chunk ^ ((address / 128) % 8) for 128B, % 4 for 64B, % 2 for 32B";
+      f.why =
+          "The copy engine permutes 16-byte chunks by bits of the absolute shared address, as the map says; "
+          "a reader that "
+          "undoes another pattern finds other elements.";
+      f.hint =
+          p == copy.swizzle
+              ? "align the tile to the period of its pattern (1024 bytes for 128B)"
+              : "use the map's pattern: chunk ^ ((address / 128) % 8) for 128B, % 4 for 64B, % 2 for 32B";
       report(f, who, copy.source);
       return;
     }

@@ -15,8 +15,8 @@ Checker::Role Checker::role_of(const Inst& in) {
   return r;
 }
 
-void Checker::register_finding(const Accessor& who, const char* id, const std::string& title, const std::string& why,
-                               const std::string& hint, int32_t other) {
+void Checker::register_finding(const Accessor& who, const char* id, const std::string& title,
+                               const std::string& why, const std::string& hint, int32_t other) {
   Finding f;
   f.id = id;
   f.title = title;
@@ -35,18 +35,20 @@ void Checker::registers_issued(AsyncOp& op, WarpState& state, const Accessor& wh
   const size_t accumulators = refs.size() - (mma.shape.a_in_registers ? 4 : 0);
   if (!state.fenced_step)
     register_finding(who, "missing-wgmma-fence", "the first wgmma of a warp has no wgmma.fence before it",
-                     "Without the fence the tensor core may read the accumulator and A registers before the threads have written them.",
+                     "Without the fence the tensor core may read the accumulator and A registers before the "
+                     "threads have written them.",
                      "execute wgmma.fence.sync.aligned before the first wgmma of a group", -1);
   for (size_t i = 0; i < refs.size(); ++i) {
     const size_t slot = (base + refs[i]) / 8;
     if (slot >= state.registers.size()) state.registers.resize(slot + 1);
     auto& reg = state.registers[slot];
     if (reg.written > state.fenced_step)
-      register_finding(who, "missing-wgmma-fence",
-                       i < accumulators ? "an accumulator is written and then used by wgmma with no wgmma.fence between"
-                                        : "an A fragment is written and then used by wgmma with no wgmma.fence between",
-                       "Register writes are ordered before a later wgmma only by wgmma.fence.",
-                       "execute wgmma.fence.sync.aligned after the last write and before the wgmma", reg.written_at);
+      register_finding(
+          who, "missing-wgmma-fence",
+          i < accumulators ? "an accumulator is written and then used by wgmma with no wgmma.fence between"
+                           : "an A fragment is written and then used by wgmma with no wgmma.fence between",
+          "Register writes are ordered before a later wgmma only by wgmma.fence.",
+          "execute wgmma.fence.sync.aligned after the last write and before the wgmma", reg.written_at);
     (i < accumulators ? reg.accumulator : reg.fragment) = state.wgmma_issued;
   }
 }
@@ -63,7 +65,8 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
   };
   auto held = [&](const WarpState::Register* r) { return r && r->accumulator > state.wgmma_done; };
   WarpState::Register* to = find(in.d);
-  if (role == Role::move) {  // a copy of a register in flight is in flight, too: the compiler renames accumulators
+  if (role ==
+      Role::move) {  // a copy of a register in flight is in flight, too: the compiler renames accumulators
     WarpState::Register* from = find(in.a);
     if (held(from) && in.d != kNoRef && !(in.d & kConstBit)) {
       const size_t slot = (base + in.d) / 8;
@@ -78,13 +81,16 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
     }
     return;
   }
-  Accessor who{&cluster_of(w.cta), &cta_of(w.cta), &state, &w, &in, w.current->mask, w.current->mask, nullptr, false};
+  Accessor who{&cluster_of(w.cta), &cta_of(w.cta),  &state,  &w,   &in,
+               w.current->mask,    w.current->mask, nullptr, false};
   auto touched = [&](Ref r) {
     WarpState::Register* reg = find(r);
     if (!held(reg)) return;
-    register_finding(who, "accumulator-in-flight", "an accumulator is used while the wgmma that writes it may still be running",
-                     "wgmma is asynchronous: its registers are its own until wgmma.wait_group covers its group.",
-                     "commit the group and execute wgmma.wait_group with few enough groups pending before this line", -1);
+    register_finding(
+        who, "accumulator-in-flight",
+        "an accumulator is used while the wgmma that writes it may still be running",
+        "wgmma is asynchronous: its registers are its own until wgmma.wait_group covers its group.",
+        "commit the group and execute wgmma.wait_group with few enough groups pending before this line", -1);
   };
   touched(in.a);
   touched(in.b);
@@ -97,7 +103,8 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
     to->written_at = in.source;
   }
   if (to && to->fragment > state.wgmma_done)
-    register_finding(who, "accumulator-in-flight", "an A fragment is overwritten while the wgmma that reads it may still be running",
+    register_finding(who, "accumulator-in-flight",
+                     "an A fragment is overwritten while the wgmma that reads it may still be running",
                      "wgmma reads A fragments from registers until wgmma.wait_group covers its group.",
                      "wait for the group before the register is written again", -1);
 }

@@ -16,8 +16,9 @@ Tag Records::combine(Tag a, Tag b) {
   members.erase(std::remove_if(members.begin(), members.end(),
                                [&](Tag t) {
                                  const Record& r = of(t);
-                                 return rb.kind == Record::Kind::threads && r.kind == rb.kind && r.warp == rb.warp &&
-                                        r.rank == rb.rank && r.cluster == rb.cluster && lane_of(t) == lane_of(b);
+                                 return rb.kind == Record::Kind::threads && r.kind == rb.kind &&
+                                        r.warp == rb.warp && r.rank == rb.rank && r.cluster == rb.cluster &&
+                                        lane_of(t) == lane_of(b);
                                }),
                 members.end());
   members.push_back(b);

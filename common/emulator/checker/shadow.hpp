@@ -18,12 +18,12 @@ using Tag = uint32_t;
 struct Record {
   enum class Kind : uint8_t { none, threads, op, set };
   Kind kind = Kind::none;
-  bool again = false;      // threads, reads: the same thread had read these bytes before and has released since
-  uint16_t warp = 0;       // threads: warp of the CTA
-  uint16_t rank = 0;       // CTA in the cluster
+  bool again = false;  // threads, reads: the same thread had read these bytes before and has released since
+  uint16_t warp = 0;   // threads: warp of the CTA
+  uint16_t rank = 0;   // CTA in the cluster
   uint32_t cluster = 0;
-  int32_t source = -1;     // Program source index
-  uint32_t detail = 0;     // threads: epoch block; op: index of the operation; set: index of the member list
+  int32_t source = -1;  // Program source index
+  uint32_t detail = 0;  // threads: epoch block; op: index of the operation; set: index of the member list
 };
 
 class Records {

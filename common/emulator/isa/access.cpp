@@ -8,17 +8,20 @@ const char* verb(AccessKind kind) {
   return kind == AccessKind::read ? "reads" : kind == AccessKind::write ? "writes" : "updates";
 }
 
-[[noreturn]] void out_of_bounds(Warp& w, const Inst& in, int lane, const Resolved& r, unsigned bytes, AccessKind kind) {
+[[noreturn]] void out_of_bounds(Warp& w, const Inst& in, int lane, const Resolved& r, unsigned bytes,
+                                AccessKind kind) {
   Finding f;
   f.id = "out-of-bounds";
-  f.title = "a thread " + std::string(verb(kind)) + " " + std::to_string(bytes) + " bytes of " + name_of(r.space) +
-            " memory outside what is allocated";
+  f.title = "a thread " + std::string(verb(kind)) + " " + std::to_string(bytes) + " bytes of " +
+            name_of(r.space) + " memory outside what is allocated";
   if (r.space == Space::shared) {
-    f.state = "shared address " + hex(r.address) + "; this CTA has " + std::to_string(w.cta.shared.size() - kSharedBase) +
-              " bytes, from " + hex(kSharedBase) + " to " + hex(w.cta.shared.size());
+    f.state = "shared address " + hex(r.address) + "; this CTA has " +
+              std::to_string(w.cta.shared.size() - kSharedBase) + " bytes, from " + hex(kSharedBase) +
+              " to " + hex(w.cta.shared.size());
     f.hint = "check the index, and the size of dynamic shared memory in the launch";
   } else if (r.space == Space::local) {
-    f.state = "local address " + hex(r.address) + "; this thread has " + std::to_string(w.local_bytes()) + " bytes";
+    f.state =
+        "local address " + hex(r.address) + "; this thread has " + std::to_string(w.local_bytes()) + " bytes";
     f.hint = "check the index of the local array";
   } else if (r.space == Space::param) {
     f.state = "parameter offset " + std::to_string(r.address) + "; the kernel has " +
@@ -30,12 +33,14 @@ const char* verb(AccessKind kind) {
   w.fault(in, lane, f);
 }
 
-[[noreturn]] void misaligned(Warp& w, const Inst& in, int lane, const Resolved& r, unsigned bytes, AccessKind kind) {
+[[noreturn]] void misaligned(Warp& w, const Inst& in, int lane, const Resolved& r, unsigned bytes,
+                             AccessKind kind) {
   Finding f;
   f.id = "misaligned-address";
-  f.title = "a thread " + std::string(verb(kind)) + " " + std::to_string(bytes) + " bytes of " + name_of(r.space) +
-            " memory at an address that is no multiple of " + std::to_string(bytes);
-  f.state = "address " + hex(r.address) + " is " + std::to_string(r.address % bytes) + " mod " + std::to_string(bytes);
+  f.title = "a thread " + std::string(verb(kind)) + " " + std::to_string(bytes) + " bytes of " +
+            name_of(r.space) + " memory at an address that is no multiple of " + std::to_string(bytes);
+  f.state = "address " + hex(r.address) + " is " + std::to_string(r.address % bytes) + " mod " +
+            std::to_string(bytes);
   f.hint = "align the pointer or use a narrower access";
   w.fault(in, lane, f);
 }
@@ -49,10 +54,20 @@ Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t
   r.address = address;
   if (space == Space::generic) {
     switch (address & kWindowMask) {
-      case kSharedWindow: r.space = Space::shared_cluster; r.address = address & 0xFFFFFFFFu; break;
-      case kLocalWindow: r.space = Space::local; r.address = address & 0xFFFFFFFFu; break;
-      case kParamWindow: r.space = Space::param; r.address = address & 0xFFFFFFFFu; break;
-      default: r.space = Space::global;
+      case kSharedWindow:
+        r.space = Space::shared_cluster;
+        r.address = address & 0xFFFFFFFFu;
+        break;
+      case kLocalWindow:
+        r.space = Space::local;
+        r.address = address & 0xFFFFFFFFu;
+        break;
+      case kParamWindow:
+        r.space = Space::param;
+        r.address = address & 0xFFFFFFFFu;
+        break;
+      default:
+        r.space = Space::global;
     }
   }
   switch (r.space) {
@@ -84,16 +99,17 @@ Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t
       if (r.space == Space::constant) r.space = Space::global;
       if (r.bytes && kind != AccessKind::read && w.machine.memory.last_is_constant())
         w.fault(in, lane, "write-to-constant",
-                "a thread writes to __constant__ memory ('" + w.machine.memory.find(r.address, bytes)->name + "')", "",
-                "write it from the host with cudaMemcpyToSymbol, or make it a __device__ variable");
+                "a thread writes to __constant__ memory ('" + w.machine.memory.find(r.address, bytes)->name +
+                    "')",
+                "", "write it from the host with cudaMemcpyToSymbol, or make it a __device__ variable");
   }
   if (bytes > 1 && r.address % bytes) misaligned(w, in, lane, r, bytes, kind);
   if (!r.bytes) out_of_bounds(w, in, lane, r, bytes, kind);
   return r;
 }
 
-void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes, AccessKind kind,
-                    bool acquire, bool release, bool strong) {
+void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes,
+                    AccessKind kind, bool acquire, bool release, bool strong) {
   if (!w.machine.observer) return;
   for (Space space : {Space::global, Space::shared}) {
     uint64_t addresses[32];
@@ -106,8 +122,8 @@ void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* reso
       owners[l] = resolved[l].owner;
     });
     if (!lanes) continue;
-    AccessEvent e{kind,  space,   lanes,   addresses, owners,
-                  bytes, acquire, release, strong || kind == AccessKind::atomic};
+    AccessEvent e{
+        kind, space, lanes, addresses, owners, bytes, acquire, release, strong || kind == AccessKind::atomic};
     w.machine.observer->on_access(w, in, e);
   }
 }

@@ -52,8 +52,10 @@ std::string describe_bar(Warp& w, const Group& g) {
   uint32_t threads = 0;
   std::string missing;
   for (auto& other : w.cta.warps) {
-    if (warp_arrived(b, *other)) threads += 32;
-    else if (other->live) missing += " " + std::to_string(other->index);
+    if (warp_arrived(b, *other))
+      threads += 32;
+    else if (other->live)
+      missing += " " + std::to_string(other->index);
   }
   return "barrier " + std::to_string(g.wait.b) + ": " + std::to_string(threads) + " of " +
          (b.expected_threads ? std::to_string(b.expected_threads) : std::string("all")) +
@@ -72,7 +74,9 @@ std::string explain_bar(Warp& w, const Group& g) {
   return out.empty() ? "the threads that were to arrive have exited" : out;
 }
 
-bool bar_ready(Warp& w, const Group& g) { return w.cta.barriers[g.wait.b].generation != g.wait.a; }
+bool bar_ready(Warp& w, const Group& g) {
+  return w.cta.barriers[g.wait.b].generation != g.wait.a;
+}
 
 void bar_finish(Warp& w, Group& g) {
   const Inst& in = w.instruction(g);
@@ -95,8 +99,9 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
     w.fault(in, __builtin_ctz(mask), "barrier-operand", "there is no barrier " + std::to_string(id), "",
             "a CTA has barriers 0 to 15");
   if ((in.flags & kHasCount) && (count == 0 || count % 32))
-    w.fault(in, __builtin_ctz(mask), "barrier-operand", "the thread count " + std::to_string(count) + " is no multiple of 32",
-            "", "barriers count whole warps");
+    w.fault(in, __builtin_ctz(mask), "barrier-operand",
+            "the thread count " + std::to_string(count) + " is no multiple of 32", "",
+            "barriers count whole warps");
   NamedBarrier& b = w.cta.barriers[id];
   bool in_use = false;
   for (uint32_t lanes : b.arrived) in_use = in_use || lanes;
@@ -108,8 +113,9 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
     Inst first = in;
     first.source = b.first_source;
     w.fault(in, __builtin_ctz(mask), "barrier-count",
-            "barrier " + std::to_string(id) + " is used with " + (count ? std::to_string(count) : std::string("all")) +
-                " threads, while " + w.program.line_of(first).text() + " is using it with " +
+            "barrier " + std::to_string(id) + " is used with " +
+                (count ? std::to_string(count) : std::string("all")) + " threads, while " +
+                w.program.line_of(first).text() + " is using it with " +
                 (b.expected_threads ? std::to_string(b.expected_threads) : std::string("all")),
             "", "give every use of one barrier the same thread count, or use another barrier number");
   }
@@ -139,7 +145,10 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
   if (mask != w.current->mask) {  // predicated off in some lanes of the group: they go on alone
     uint32_t pc[32], frame[32];
     uint32_t rest = w.current->mask & ~mask;
-    for_lanes(rest, [&](int l) { pc[l] = w.current->pc + 1; frame[l] = w.current->frame; });
+    for_lanes(rest, [&](int l) {
+      pc[l] = w.current->pc + 1;
+      frame[l] = w.current->frame;
+    });
     Group* me = w.current;
     me->wait = wait;
     me->state = Group::State::blocked;
@@ -176,8 +185,12 @@ void decode_bar(Decoder& d, const Match& m, Inst& in, bool aligned) {
   if (arrive && !(in.flags & kHasCount)) d.refuse("bar.arrive needs a thread count");
 }
 
-void decode_bar_aligned(Decoder& d, const Match& m, Inst& in) { decode_bar(d, m, in, true); }
-void decode_barrier(Decoder& d, const Match& m, Inst& in) { decode_bar(d, m, in, m.has("aligned")); }
+void decode_bar_aligned(Decoder& d, const Match& m, Inst& in) {
+  decode_bar(d, m, in, true);
+}
+void decode_barrier(Decoder& d, const Match& m, Inst& in) {
+  decode_bar(d, m, in, m.has("aligned"));
+}
 
 // ---- barrier.cluster
 
@@ -201,13 +214,14 @@ Flow cluster_arrive(Warp& w, const Inst& in, uint32_t mask) {
   Cluster& cluster = *w.cta.cluster;
   for_lanes(mask, [&](int l) {
     if (w.cluster_phase[l] == cluster.barrier_generation)
-      w.fault(in, l, "barrier-arrived-twice", "a thread arrives twice in one phase of the cluster barrier", "",
-              "pair every barrier.cluster.arrive with one barrier.cluster.wait");
+      w.fault(in, l, "barrier-arrived-twice", "a thread arrives twice in one phase of the cluster barrier",
+              "", "pair every barrier.cluster.arrive with one barrier.cluster.wait");
     w.cluster_phase[l] = cluster.barrier_generation;
   });
   w.cluster_arrived |= mask;
   ++w.machine.effects;
-  if (w.machine.observer) w.machine.observer->on_bar_arrive(w, in, mask, kClusterBarrier, cluster.barrier_generation);
+  if (w.machine.observer)
+    w.machine.observer->on_bar_arrive(w, in, mask, kClusterBarrier, cluster.barrier_generation);
   complete_cluster(cluster);
   return Flow::next;
 }
@@ -220,7 +234,8 @@ bool cluster_ready(Warp& w, const Group& g) {
 
 void cluster_finish(Warp& w, Group& g) {
   if (w.machine.observer)
-    w.machine.observer->on_bar_leave(w, w.instruction(g), g.mask, kClusterBarrier, w.cluster_phase[__builtin_ctz(g.mask)]);
+    w.machine.observer->on_bar_leave(w, w.instruction(g), g.mask, kClusterBarrier,
+                                     w.cluster_phase[__builtin_ctz(g.mask)]);
 }
 
 std::string describe_cluster(Warp& w, const Group&) {
@@ -230,14 +245,16 @@ std::string describe_cluster(Warp& w, const Group&) {
       arrived += static_cast<uint32_t>(__builtin_popcount(other->cluster_arrived & other->live));
       live += static_cast<uint32_t>(__builtin_popcount(other->live));
     }
-  return "cluster barrier: " + std::to_string(arrived) + " of " + std::to_string(live) + " threads have arrived";
+  return "cluster barrier: " + std::to_string(arrived) + " of " + std::to_string(live) +
+         " threads have arrived";
 }
 
 Flow cluster_wait(Warp& w, const Inst& in, uint32_t mask) {
   if ((in.flags & kAligned) && !w.all_here(w.live)) return Flow::converge;
   for_lanes(mask, [&](int l) {
     if (w.cluster_phase[l] == UINT64_MAX)
-      w.fault(in, l, "barrier-wait-without-arrive", "a thread waits at the cluster barrier without having arrived", "",
+      w.fault(in, l, "barrier-wait-without-arrive",
+              "a thread waits at the cluster barrier without having arrived", "",
               "execute barrier.cluster.arrive first");
   });
   Wait wait;
@@ -279,13 +296,15 @@ void warp_finish(Warp& w, Group& g) {
 
 std::string describe_warp(Warp& w, const Group& g) {
   auto& b = warp_barrier(w, static_cast<uint32_t>(g.wait.b));
-  return "bar.warp.sync " + hex(b.member) + ": lanes " + hex(w.live & b.member & ~b.arrived) + " have not arrived";
+  return "bar.warp.sync " + hex(b.member) + ": lanes " + hex(w.live & b.member & ~b.arrived) +
+         " have not arrived";
 }
 
 Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
   uint32_t member = uniform(w, in, in.a, mask, "member mask");
   if (mask & ~member)
-    w.fault(in, __builtin_ctz(mask & ~member), "warp-sync-mask", "a thread is not in its own member mask " + hex(member), "",
+    w.fault(in, __builtin_ctz(mask & ~member), "warp-sync-mask",
+            "a thread is not in its own member mask " + hex(member), "",
             "name exactly the lanes that execute the instruction");
   if ((member & w.live & ~mask) == 0) {  // the common case: all here at once
     if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
@@ -317,7 +336,9 @@ void barriers_after_exit(Cta& cta, Warp&) {
   if (cta.cluster && cta.cluster->ctas.size() > 0) complete_cluster(*cta.cluster);
 }
 
-void Cta::lanes_exited(Warp& warp) { barriers_after_exit(*this, warp); }
+void Cta::lanes_exited(Warp& warp) {
+  barriers_after_exit(*this, warp);
+}
 
 std::vector<Form> barrier_forms() {
   return {

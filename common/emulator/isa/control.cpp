@@ -7,7 +7,9 @@ namespace emu {
 namespace {
 
 // bra{.uni} tgt
-Flow bra(Warp& w, const Inst& in, uint32_t mask) { return w.branch(mask, in.target); }
+Flow bra(Warp& w, const Inst& in, uint32_t mask) {
+  return w.branch(mask, in.target);
+}
 
 void decode_bra(Decoder& d, const Match&, Inst& in) {
   in.exec = bra;
@@ -22,8 +24,9 @@ Flow brx(Warp& w, const Inst& in, uint32_t mask) {
   uint32_t pc[32], frame[32];
   for_lanes(mask, [&](int l) {
     if (index[l] >= targets.size())
-      w.fault(in, l, "branch-index", "brx.idx has index " + std::to_string(index[l]) + " of a list of " +
-                                         std::to_string(targets.size()) + " targets");
+      w.fault(in, l, "branch-index",
+              "brx.idx has index " + std::to_string(index[l]) + " of a list of " +
+                  std::to_string(targets.size()) + " targets");
     pc[l] = static_cast<uint32_t>(targets[index[l]]);
     frame[l] = w.current->frame;
   });
@@ -49,11 +52,13 @@ Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) { same |= target[l] == target[first] ? 1u << l : 0; });
   auto it = w.program.function_at.find(target[first]);
   if (it == w.program.function_at.end())
-    w.fault(in, first, "bad-function-pointer", "a thread calls " + hex(target[first]) + ", which is no device function", "",
+    w.fault(in, first, "bad-function-pointer",
+            "a thread calls " + hex(target[first]) + ", which is no device function", "",
             "a function pointer must be taken in device code; a host function's address means nothing here");
   const FunctionInfo& callee = w.program.functions[it->second];
   if (1 + callee.params.size() + callee.returns.size() > in.extra->numbers.size())
-    w.fault(in, first, "bad-function-pointer", "function " + callee.name + " has another number of parameters than the call");
+    w.fault(in, first, "bad-function-pointer",
+            "function " + callee.name + " has another number of parameters than the call");
   if (same == mask && mask == w.current->mask) return w.call(mask, in, callee);
   // Lanes with another target, or that skip the call, become a group of their own; they meet after it.
   uint32_t pc[32], frame[32];
@@ -98,16 +103,21 @@ void decode_call(Decoder& d, const Match&, Inst& in) {
   if (!f->has_body) {
     in.exec = external_function(target.name);
     if (!in.exec)
-      d.refuse("call of the external function " + target.name + ", which the emulator does not provide",
-               "vprintf, __assertfail, malloc and free are provided; anything else needs a body in this module");
+      d.refuse(
+          "call of the external function " + target.name + ", which the emulator does not provide",
+          "vprintf, __assertfail, malloc and free are provided; anything else needs a body in this module");
     return;
   }
   x.numbers[0] = d.function_of(target.name);
   in.exec = call_direct;
 }
 
-Flow ret(Warp& w, const Inst&, uint32_t mask) { return w.return_from(mask); }
-Flow exit_thread(Warp& w, const Inst&, uint32_t mask) { return w.exit_lanes(mask); }
+Flow ret(Warp& w, const Inst&, uint32_t mask) {
+  return w.return_from(mask);
+}
+Flow exit_thread(Warp& w, const Inst&, uint32_t mask) {
+  return w.exit_lanes(mask);
+}
 
 Flow trap(Warp& w, const Inst& in, uint32_t mask) {
   w.fault(in, __builtin_ctz(mask), "trap", "a thread executed trap", "the program asked to be stopped here",
@@ -115,8 +125,12 @@ Flow trap(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 // nanosleep.u32 t: sleeping is letting others run.
-Flow nanosleep(Warp&, const Inst&, uint32_t) { return Flow::yield; }
-Flow nothing(Warp&, const Inst&, uint32_t) { return Flow::next; }
+Flow nanosleep(Warp&, const Inst&, uint32_t) {
+  return Flow::yield;
+}
+Flow nothing(Warp&, const Inst&, uint32_t) {
+  return Flow::next;
+}
 
 template <Exec exec>
 void decode_plain(Decoder&, const Match&, Inst& in) {
@@ -128,16 +142,11 @@ void decode_plain(Decoder&, const Match&, Inst& in) {
 
 std::vector<Form> control_forms() {
   return {
-      {"bra.[uni]", decode_bra},
-      {"brx.idx.[uni]", decode_brx},
-      {"call.[uni]", decode_call},
-      {"ret.[uni]", decode_plain<ret>},
-      {"exit", decode_plain<exit_thread>},
-      {"trap", decode_plain<trap>},
-      {"brkpt", decode_plain<trap>},
-      {"nanosleep.u32", decode_plain<nanosleep>},
-      {"pmevent", decode_plain<nothing>},
-      {"pmevent.mask", decode_plain<nothing>},
+      {"bra.[uni]", decode_bra},           {"brx.idx.[uni]", decode_brx},
+      {"call.[uni]", decode_call},         {"ret.[uni]", decode_plain<ret>},
+      {"exit", decode_plain<exit_thread>}, {"trap", decode_plain<trap>},
+      {"brkpt", decode_plain<trap>},       {"nanosleep.u32", decode_plain<nanosleep>},
+      {"pmevent", decode_plain<nothing>},  {"pmevent.mask", decode_plain<nothing>},
   };
 }
 

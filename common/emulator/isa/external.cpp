@@ -41,7 +41,8 @@ T vararg(Warp& w, const Inst& in, int lane, uint64_t& address) {
 }
 
 // Formats as printf does. *converted counts the arguments, which is what device printf returns.
-std::string format(Warp& w, const Inst& in, int lane, const std::string& text, uint64_t args, int* converted) {
+std::string format(Warp& w, const Inst& in, int lane, const std::string& text, uint64_t args,
+                   int* converted) {
   std::string out;
   char buffer[512];
   for (size_t i = 0; i < text.size(); ++i) {
@@ -88,7 +89,8 @@ std::string format(Warp& w, const Inst& in, int lane, const std::string& text, u
     } else if (std::strchr("aAeEfFgG", c)) {
       n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<double>(w, in, lane, args));
     } else if (longs) {
-      n = std::snprintf(buffer, sizeof buffer, (spec + "ll" + c).c_str(), vararg<long long>(w, in, lane, args));
+      n = std::snprintf(buffer, sizeof buffer, (spec + "ll" + c).c_str(),
+                        vararg<long long>(w, in, lane, args));
     } else {
       n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<int32_t>(w, in, lane, args));
     }
@@ -100,8 +102,8 @@ std::string format(Warp& w, const Inst& in, int lane, const std::string& text, u
 Flow device_printf(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     int converted = 0;
-    w.machine.printf_buffer +=
-        format(w, in, l, string_at(w, in, l, argument<uint64_t>(w, in, l, 0)), argument<uint64_t>(w, in, l, 1), &converted);
+    w.machine.printf_buffer += format(w, in, l, string_at(w, in, l, argument<uint64_t>(w, in, l, 0)),
+                                      argument<uint64_t>(w, in, l, 1), &converted);
     if (in.extra->numbers.size() > 3) result<int32_t>(w, in, l, 2, converted);
   });
   ++w.machine.effects;
@@ -114,12 +116,14 @@ Flow assert_fail(Warp& w, const Inst& in, uint32_t mask) {
   std::string file = string_at(w, in, l, argument<uint64_t>(w, in, l, 1));
   std::string function = string_at(w, in, l, argument<uint64_t>(w, in, l, 3));
   uint32_t line = argument<uint32_t>(w, in, l, 2);
-  w.fault(in, l, "assert", "assertion `" + message + "` failed", "in " + function + ", " + file + ":" + std::to_string(line));
+  w.fault(in, l, "assert", "assertion `" + message + "` failed",
+          "in " + function + ", " + file + ":" + std::to_string(line));
 }
 
 Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
-    result<uint64_t>(w, in, l, 1, w.machine.memory.allocate(argument<uint64_t>(w, in, l, 0), "device malloc"));
+    result<uint64_t>(w, in, l, 1,
+                     w.machine.memory.allocate(argument<uint64_t>(w, in, l, 0), "device malloc"));
   });
   ++w.machine.effects;
   return Flow::next;

@@ -20,8 +20,10 @@ inline std::byte* quick(Warp& w, Space space, uint64_t address, unsigned bytes) 
 
 void count_bytes(Warp& w, Space space, bool store, uint64_t bytes) {
   Stats& s = w.machine.stats;
-  if (space == Space::shared) (store ? s.shared_store_bytes : s.shared_load_bytes) += bytes;
-  else if (space == Space::global || space == Space::generic) (store ? s.global_store_bytes : s.global_load_bytes) += bytes;
+  if (space == Space::shared)
+    (store ? s.shared_store_bytes : s.shared_load_bytes) += bytes;
+  else if (space == Space::global || space == Space::generic)
+    (store ? s.global_store_bytes : s.global_load_bytes) += bytes;
 }
 
 // T: element in memory; D: lane of the destination register, zero- or sign-extended from T.
@@ -41,7 +43,9 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
       from[l] = resolved[l].bytes;
     }
   });
-  if (watched) observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
+  if (watched)
+    observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false,
+                   in.flags & kStrong);
   T value[32][8];
   for_lanes(mask, [&](int l) { std::memcpy(value[l], from[l], bytes); });
   for (unsigned i = 0; i < count; ++i) {
@@ -69,7 +73,9 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
       to[l] = resolved[l].bytes;
     }
   });
-  if (watched) observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
+  if (watched)
+    observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease,
+                   in.flags & kStrong);
   for_lanes(mask, [&](int l) {  // lane order: the last lane wins where lanes write the same place
     T value[8];
     for (unsigned i = 0; i < count; ++i) value[i] = static_cast<T>(w.lanes<S>(refs[i])[l]);
@@ -86,7 +92,9 @@ struct B128 {
 };
 Flow load128(Warp& w, const Inst& in, uint32_t mask) {
   Resolved r[32];
-  for_lanes(mask, [&](int l) { r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read); });
+  for_lanes(mask, [&](int l) {
+    r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read);
+  });
   observe_access(w, in, mask, r, 16, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
   auto* d = reinterpret_cast<B128*>(w.frame() + in.d);
   for_lanes(mask, [&](int l) { std::memcpy(&d[l], r[l].bytes, 16); });
@@ -95,7 +103,9 @@ Flow load128(Warp& w, const Inst& in, uint32_t mask) {
 }
 Flow store128(Warp& w, const Inst& in, uint32_t mask) {
   Resolved r[32];
-  for_lanes(mask, [&](int l) { r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write); });
+  for_lanes(mask, [&](int l) {
+    r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write);
+  });
   observe_access(w, in, mask, r, 16, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   auto* s = reinterpret_cast<B128*>(w.frame() + in.b);
   for_lanes(mask, [&](int l) { std::memcpy(r[l].bytes, &s[l], 16); });
@@ -142,22 +152,30 @@ constexpr Row row() {
 }
 Row row_of(Type t) {
   switch (t) {
-    case Type::s8: return row<int8_t, int32_t, int64_t>();
-    case Type::s16: return row<int16_t, int32_t, int64_t>();
-    case Type::s32: return row<int32_t, int32_t, int64_t>();
-    default: break;
+    case Type::s8:
+      return row<int8_t, int32_t, int64_t>();
+    case Type::s16:
+      return row<int16_t, int32_t, int64_t>();
+    case Type::s32:
+      return row<int32_t, int32_t, int64_t>();
+    default:
+      break;
   }
   switch (size_of(t)) {
-    case 1: return row<uint8_t, uint32_t, uint64_t>();
-    case 2: return row<uint16_t, uint32_t, uint64_t>();
-    case 4: return row<uint32_t, uint32_t, uint64_t>();
-    default: return row<uint64_t, uint32_t, uint64_t>();
+    case 1:
+      return row<uint8_t, uint32_t, uint64_t>();
+    case 2:
+      return row<uint16_t, uint32_t, uint64_t>();
+    case 4:
+      return row<uint32_t, uint32_t, uint64_t>();
+    default:
+      return row<uint64_t, uint32_t, uint64_t>();
   }
 }
 
 Space space_of(const Match& m) {
-  std::string s = m.any_of({"const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta",
-                            "shared::cluster"});
+  std::string s = m.any_of({"const", "global", "local", "param", "param::entry", "param::func", "shared",
+                            "shared::cta", "shared::cluster"});
   if (s == "const") return Space::constant;
   if (s == "global") return Space::global;
   if (s == "local") return Space::local;
@@ -168,7 +186,8 @@ Space space_of(const Match& m) {
 }
 
 // Elements of the register operand: one register or a vector. Fills in.count and the refs; returns the lane width.
-unsigned registers(Decoder& d, const Match& m, const Operand& o, Type t, bool destination, Inst& in, Ref Inst::*single) {
+unsigned registers(Decoder& d, const Match& m, const Operand& o, Type t, bool destination, Inst& in,
+                   Ref Inst::*single) {
   std::string v = m.any_of({"v2", "v4", "v8"});
   unsigned expected = v.empty() ? 1 : static_cast<unsigned>(v[1] - '0');
   unsigned width = 0;
@@ -184,7 +203,8 @@ unsigned registers(Decoder& d, const Match& m, const Operand& o, Type t, bool de
   if (expected == 1) {
     in.*single = one(o.kind == Operand::Kind::vec && o.items.size() == 1 ? o.items[0] : o);
   } else {
-    if (o.kind != Operand::Kind::vec || o.items.size() != expected) d.refuse("a vector of " + std::to_string(expected) + " registers was expected");
+    if (o.kind != Operand::Kind::vec || o.items.size() != expected)
+      d.refuse("a vector of " + std::to_string(expected) + " registers was expected");
     for (const Operand& item : o.items) d.extra(in).refs.push_back(one(item));
   }
   return width ? width : (size_of(t) == 8 ? 8 : 4);
@@ -201,14 +221,16 @@ void decode(Decoder& d, const Match& m, Inst& in, bool is_load) {
     d.refuse("an access of more than 16 bytes per thread");
   Space space = space_of(m);
   FrameSlot slot;
-  if (space == Space::param && address.kind == Operand::Kind::address && d.find_frame_slot(address.items[0].name, &slot)) {
+  if (space == Space::param && address.kind == Operand::Kind::address &&
+      d.find_frame_slot(address.items[0].name, &slot)) {
     if (address.offset < 0 || static_cast<uint64_t>(address.offset) + size_of(t) * in.count > slot.bytes)
       d.refuse("access past the end of .param variable " + slot.name);
     in.imm = slot.frame + address.offset;
     in.target = (std::max(slot.bytes, 1u) + 15) / 16 * 16;
     Row r = row_of(t);
     if (size_of(t) == 16) d.refuse(".b128 in a function's .param space");
-    in.exec = is_load ? (width == 8 ? r.load_frame8 : r.load_frame4) : (width == 8 ? r.store_frame8 : r.store_frame4);
+    in.exec = is_load ? (width == 8 ? r.load_frame8 : r.load_frame4)
+                      : (width == 8 ? r.store_frame8 : r.store_frame4);
     return;
   }
   d.address(address, space, in);
@@ -224,29 +246,39 @@ void decode(Decoder& d, const Match& m, Inst& in, bool is_load) {
   in.exec = is_load ? (width == 8 ? r.load8 : r.load4) : (width == 8 ? r.store8 : r.store4);
 }
 
-void decode_ld(Decoder& d, const Match& m, Inst& in) { decode(d, m, in, true); }
-void decode_st(Decoder& d, const Match& m, Inst& in) { decode(d, m, in, false); }
+void decode_ld(Decoder& d, const Match& m, Inst& in) {
+  decode(d, m, in, true);
+}
+void decode_st(Decoder& d, const Match& m, Inst& in) {
+  decode(d, m, in, false);
+}
 
 }  // namespace
 
 #define TYPES "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
-#define EVICT                                                                                                \
-  "[L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate]."                    \
+#define EVICT                                                                              \
+  "[L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate]." \
   "[L2::evict_normal|L2::evict_first|L2::evict_last]."
 
 std::vector<Form> load_store_forms() {
   return {
-      {"ld.[weak|volatile].[const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster]."
-       "[ca|cg|cs|lu|cv]." EVICT "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[unified].[v2|v4|v8]." TYPES, decode_ld},
+      {"ld.[weak|volatile].[const|global|local|param|param::entry|param::func|shared|shared::cta|shared::"
+       "cluster]."
+       "[ca|cg|cs|lu|cv]." EVICT "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[unified].[v2|v4|v8]." TYPES,
+       decode_ld},
       {"ld.relaxed|acquire.cta|cluster|gpu|sys.[global|shared|shared::cta|shared::cluster]." EVICT
-       "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[v2|v4|v8]." TYPES, decode_ld},
+       "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[v2|v4|v8]." TYPES,
+       decode_ld},
       {"ld.mmio.relaxed.sys.[global]." TYPES, decode_ld},
-      {"ld.global.[ca|cg|cs].nc." EVICT "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[v2|v4|v8]." TYPES, decode_ld},
+      {"ld.global.[ca|cg|cs].nc." EVICT "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[v2|v4|v8]." TYPES,
+       decode_ld},
       {"ldu.[global].[v2|v4]." TYPES, decode_ld},
-      {"st.[weak|volatile].[global|local|param|param::func|shared|shared::cta|shared::cluster].[wb|cg|cs|wt]." EVICT
-       "[L2::cache_hint].[v2|v4|v8]." TYPES, decode_st},
+      {"st.[weak|volatile].[global|local|param|param::func|shared|shared::cta|shared::cluster].[wb|cg|cs|wt]"
+       "." EVICT "[L2::cache_hint].[v2|v4|v8]." TYPES,
+       decode_st},
       {"st.relaxed|release.cta|cluster|gpu|sys.[global|shared|shared::cta|shared::cluster]." EVICT
-       "[L2::cache_hint].[v2|v4|v8]." TYPES, decode_st},
+       "[L2::cache_hint].[v2|v4|v8]." TYPES,
+       decode_st},
       {"st.mmio.relaxed.sys.[global]." TYPES, decode_st},
   };
 }

@@ -37,8 +37,10 @@ uint64_t part_get(Warp& w, Ref r, unsigned bytes, int l) {
 }
 void part_set(Warp& w, Ref r, unsigned bytes, int l, uint64_t v) {
   if (r == kNoRef) return;
-  if (bytes == 8) w.lanes<uint64_t>(r).set(l, v);
-  else w.lanes<uint32_t>(r).set(l, static_cast<uint32_t>(bytes == 4 ? v : bytes == 2 ? v & 0xFFFF : v & 0xFF));
+  if (bytes == 8)
+    w.lanes<uint64_t>(r).set(l, v);
+  else
+    w.lanes<uint32_t>(r).set(l, static_cast<uint32_t>(bytes == 4 ? v : bytes == 2 ? v & 0xFFFF : v & 0xFF));
 }
 
 Flow pack(Warp& w, const Inst& in, uint32_t mask) {
@@ -102,8 +104,10 @@ void decode_mov(Decoder& d, const Match& m, Inst& in) {
       Ref r = from_vector ? d.source(o, part_type) : d.is_sink(o) ? kNoRef : d.destination(o, part_type);
       d.extra(in).refs.push_back(r);
     }
-    if (from_vector) in.d = d.destination(to, t);
-    else in.a = d.source(from, t);
+    if (from_vector)
+      in.d = d.destination(to, t);
+    else
+      in.a = d.source(from, t);
     if (bytes == 16 && items.size() != 2) d.refuse("mov.b128 takes two 64-bit parts");
     in.exec = bytes == 16 ? (from_vector ? pack128 : unpack128) : (from_vector ? pack : unpack);
     return;
@@ -116,7 +120,10 @@ void decode_mov(Decoder& d, const Match& m, Inst& in) {
 // ---- cvta{.to}.space: to and from generic addresses
 
 uint64_t window_of(Space s) {
-  return s == Space::shared ? kSharedWindow : s == Space::local ? kLocalWindow : s == Space::param ? kParamWindow : 0;
+  return s == Space::shared  ? kSharedWindow
+         : s == Space::local ? kLocalWindow
+         : s == Space::param ? kParamWindow
+                             : 0;
 }
 Space space_named(const std::string& s) {
   if (s == "shared" || s == "shared::cta" || s == "shared::cluster") return Space::shared;
@@ -136,8 +143,10 @@ Flow cvta_to(Warp& w, const Inst& in, uint32_t mask) {
   auto d = w.lanes<uint64_t>(in.d), a = w.lanes<uint64_t>(in.a);
   uint64_t window = window_of(in.space);
   for_lanes(mask, [&](int l) {
-    if (!window) d.set(l, a[l]);
-    else d.set(l, (a[l] & kWindowMask) == window ? a[l] & 0xFFFFFFFFu : 0x7FFFFFFFu);
+    if (!window)
+      d.set(l, a[l]);
+    else
+      d.set(l, (a[l] & kWindowMask) == window ? a[l] & 0xFFFFFFFFu : 0x7FFFFFFFu);
   });
   return Flow::next;
 }
@@ -156,7 +165,8 @@ Flow isspacep(Warp& w, const Inst& in, uint32_t mask) {
   uint64_t window = window_of(in.space);
   for_lanes(mask, [&](int l) {
     uint64_t top = a[l] & kWindowMask;
-    bool is = window ? top == window : top != kSharedWindow && top != kLocalWindow;  // parameters lie in global
+    bool is =
+        window ? top == window : top != kSharedWindow && top != kLocalWindow;  // parameters lie in global
     if (in.flags && is) {  // shared::cta: the executing CTA's own window
       uint32_t offset;
       is = w.machine.shared_owner(w.cta, a[l] & 0xFFFFFFFFu, &offset) == &w.cta;
@@ -182,8 +192,9 @@ Flow mapa(Warp& w, const Inst& in, uint32_t mask) {
   auto rank = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
     if (rank[l] >= w.cta.cluster->ctas.size())
-      w.fault(in, l, "cluster-rank", "mapa names CTA " + std::to_string(rank[l]) + " of a cluster of " +
-                                         std::to_string(w.cta.cluster->ctas.size()),
+      w.fault(in, l, "cluster-rank",
+              "mapa names CTA " + std::to_string(rank[l]) + " of a cluster of " +
+                  std::to_string(w.cta.cluster->ctas.size()),
               "", "use a rank below %cluster_nctarank, and launch with the cluster size the kernel expects");
     uint64_t offset = a[l] & ((1u << kSharedRankShift) - 1);
     uint64_t address = kClusterAddressBit | (static_cast<uint64_t>(rank[l]) << kSharedRankShift) | offset;
@@ -223,7 +234,9 @@ void decode_getctarank(Decoder& d, const Match& m, Inst& in) {
 }
 
 // ---- performance hints: no effect on results
-Flow hint(Warp&, const Inst&, uint32_t) { return Flow::next; }
+Flow hint(Warp&, const Inst&, uint32_t) {
+  return Flow::next;
+}
 void decode_hint(Decoder&, const Match&, Inst& in) {
   in.exec = hint;
   in.cls = Class::other;
@@ -253,9 +266,11 @@ std::vector<Form> move_forms() {
       {"prefetchu.L1", decode_hint},
       {"applypriority.[global].L2::evict_normal", decode_hint},
       {"createpolicy.fractional.L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged."
-       "[L2::evict_first|L2::evict_unchanged].b64", decode_policy},
+       "[L2::evict_first|L2::evict_unchanged].b64",
+       decode_policy},
       {"createpolicy.range.[global].L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged."
-       "[L2::evict_first|L2::evict_unchanged].b64", decode_policy},
+       "[L2::evict_first|L2::evict_unchanged].b64",
+       decode_policy},
       {"createpolicy.cvt.L2.b64", decode_policy},
   };
   for (const Form& f : load_store_forms()) forms.push_back(f);

@@ -121,7 +121,8 @@ void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const in
             "the instruction's .dim must be the rank given to cuTensorMapEncodeTiled",
             "use cp.async.bulk.tensor." + std::to_string(map.rank) + "d with as many coordinates");
   if (map.interleave)
-    invalid(w, in, lane, "a copy uses an interleaved tensor map", "the emulator does not model interleaved tensors",
+    invalid(w, in, lane, "a copy uses an interleaved tensor map",
+            "the emulator does not model interleaved tensors",
             "encode the map with CU_TENSOR_MAP_INTERLEAVE_NONE");
   const int64_t element = element_bytes(map.type);
   // Hopper stops with an illegal instruction otherwise (recorded: refusals).
