@@ -15,7 +15,7 @@ empty line, and a unified diff:
                advice ID at "TEXT"  no error, right numbers, and this advice
                numbers KIND         no error, and wrong numbers that the comparison names KIND
                                     ('wrong' where a program only says that)
-               refused "TEXT"       the program refuses to start (exit code 2) and says TEXT
+               refused "TEXT"       the host or the runtime refuses, and the program says TEXT
   run        arguments of the program; optional
   why        two sentences
 """

@@ -89,7 +89,8 @@ def deviation(expect, outcome):
     elif expect.kind == "numbers":
         good = outcome.exit_code == WRONG and not errors and kind_of_numbers(outcome) == expect.text
     else:
-        good = outcome.exit_code == BAD_INPUT and not errors and expect.text in outcome.output
+        good = (outcome.exit_code in (WRONG, BAD_INPUT) and not errors and expect.text in outcome.output
+                and outcome.result.get("verdict") in (None, "error"))
     return "" if good else describe(outcome)
 
 
