@@ -1,12 +1,13 @@
 """Measures the corpus of bugs on a Hopper GPU: what the hardware shows, and what compute-sanitizer says.
 
-  run_bugs.py record [--jobs N] [--processes N] [--limit S] [--tools LIST|none] [--out FILE] [FILTER...]
+  run_bugs.py record [--jobs N] [--at-once N] [--processes N] [--limit S] [--tools LIST|none] [--out FILE] [FILTER...]
   run_bugs.py merge FILE
 
-record compiles the programs that FILTER names (all of them without one) for the GPU, N at a time, then runs each bug
-N times in processes of their own, with a large problem and with the small one of the patch, and once under each tool
-of compute-sanitizer (memcheck,racecheck,synccheck,initcheck) where it is installed. What it saw is written to FILE
-(BUILD/bugs/record.json) after every bug, so that a record cut short is not lost; merge writes it into the patches.
+record compiles the programs that FILTER names (all of them without one) for the GPU, --jobs at a time, then runs each
+bug --processes times in processes of their own, with a large problem and with the small one of the patch, and once
+under each tool of compute-sanitizer (memcheck,racecheck,synccheck,initcheck) where it is installed; --at-once bugs
+share the GPU. What it saw is written to FILE (BUILD/bugs/record.json) after every bug, so that a record cut short is
+not lost; merge writes it into the patches.
 """
 
 import json
@@ -32,7 +33,7 @@ LARGE = "--m 2040 --n 2040 --k 4168"  # ragged, and long enough for every race t
 
 
 def options(arguments):
-    chosen = {"jobs": 4, "processes": 5, "limit": 20, "tools": TOOLS, "out": str(BUILD / "bugs" / "record.json")}
+    chosen = {"jobs": 4, "at-once": 4, "processes": 5, "limit": 20, "tools": TOOLS, "out": str(BUILD / "bugs" / "record.json")}
     wanted, at = [], 0
     while at < len(arguments):
         name = arguments[at].removeprefix("--")
@@ -52,7 +53,7 @@ def run_once(command, limit_s):
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         if "--m" in command:
-            command = command + ["--json", str(result)]
+            command = command + ["--repeat", "1", "--json", str(result)]
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit_s)
             code, output = done.returncode, done.stdout
@@ -146,9 +147,10 @@ def record(arguments):
         executables = list(pool.map(compile_one, chosen_bugs))
     print(f"compiled {len(chosen_bugs)} programs in {time.time() - started:.0f} s for {choice.name}", flush=True)
     out, results = Path(chosen["out"]), {}
-    for bug, executable in zip(chosen_bugs, executables):
-        if executable:
-            values = results[f"{bug.program.name}/{bug.name}"] = measure(bug, executable, chosen)
+    tasks = [(bug, executable) for bug, executable in zip(chosen_bugs, executables) if executable]
+    with ThreadPoolExecutor(chosen["at-once"]) as pool:
+        for (bug, _), values in zip(tasks, pool.map(lambda task: measure(*task, chosen), tasks)):
+            results[f"{bug.program.name}/{bug.name}"] = values
             print(f"  {bug.program.label}/{bug.name}: " + "; ".join(values.values()), flush=True)
             out.write_text(json.dumps(results, indent=1) + "\n")
     print(f"wrote {out}; `run_bugs.py merge {out}` takes it into the patches")
