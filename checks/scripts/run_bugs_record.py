@@ -33,7 +33,8 @@ LARGE = "--m 2040 --n 2040 --k 4168"  # ragged, and long enough for every race t
 
 
 def options(arguments):
-    chosen = {"jobs": 4, "at-once": 4, "processes": 5, "limit": 20, "tools": TOOLS, "out": str(BUILD / "bugs" / "record.json")}
+    chosen = {"jobs": 4, "at-once": 4, "processes": 5, "limit": 20, "tools": TOOLS,
+              "out": str(BUILD / "bugs" / "record.json")}
     wanted, at = [], 0
     while at < len(arguments):
         name = arguments[at].removeprefix("--")
