@@ -14,7 +14,7 @@ from pathlib import Path
 from run_bugs_corpus import apply
 from run_common import BUILD, ROOT, die, tools
 
-FLAGS = ["--no-compress", "-lineinfo", "-std=c++17", "-O3", "-Xcompiler=-O1", "-DNDEBUG", f"-I{ROOT / 'common'}"]
+FLAGS = ["--no-compress", "-lineinfo", "-std=c++17", "-O3", "-Xcompiler=-O0", "-DNDEBUG", f"-I{ROOT / 'common'}"]
 CODE = {"emu": "compute_90a", "gpu": "[compute_90a,sm_90a]"}
 
 
