@@ -142,11 +142,13 @@ class AsyncEngine {
   void abandon();  // after a fault: drops everything in flight
 
   CopyGroups& groups(Warp& warp, GroupKind kind);
-  // The last time a group of the warp polled a barrier with mbarrier.test_wait and found it incomplete.
+  // The last time a group of the warp asked a barrier about a phase and was told that it is incomplete.
   struct Poll {
     const Inst* inst = nullptr;
     uint32_t mask = 0;
     uint64_t effects = 0;
+    const Mbarrier* bar = nullptr;
+    uint64_t phase = 0;
   };
   Poll& last_poll(Warp& warp);
   const std::vector<AsyncOp*>& pending() const { return pending_; }  // in issue order

@@ -60,6 +60,7 @@ void LoadedModule::place(const Variable& v, bool managed) {
   }
   if (!d.address)
     module_fault(v, "no device memory for the " + std::to_string(v.bytes) + " bytes of " + v.name, "");
+  if (d.constant) memory_.set_constant(d.address);
   symbols_[v.name] = d.address;
   variables_[v.name] = d;
 }

@@ -274,13 +274,28 @@ void Machine::report_deadlock(const Program& program) {
           waiters.push_back(w);
         }
   Finding f;
-  // The first waiter that can explain itself leads; mbarriers before barriers before loops.
+  // Who leads: lanes that wait for the rest of their warp; then a barrier that stands before work others wait for
+  // (copies or arrivals come later in the program); then the first waiter that can explain itself.
+  auto rank = [&](const Waiter& w) {
+    if (w.group->state == Group::State::converging) return 0;
+    if (w.group->state != Group::State::blocked) return 4;
+    const Inst& in = w.warp->instruction(*w.group);
+    const std::string& name = in.source >= 0 ? program.sources[static_cast<size_t>(in.source)]->opcode : "";
+    if (name == "setmaxnreg") return 1;
+    if (name == "bar" || name == "barrier")
+      for (uint32_t pc = w.group->pc; pc < program.code.size(); ++pc) {
+        const int32_t source = program.code[pc].source;
+        if (source < 0) continue;
+        const Instruction& later = *program.sources[static_cast<size_t>(source)];
+        if (later.opcode == "mbarrier" && !later.modifiers.empty() &&
+            later.modifiers[0].rfind("arrive", 0) == 0)
+          return 1;
+      }
+    return w.group->wait.explain ? 2 : 3;
+  };
   size_t lead = 0;
-  for (size_t i = 0; i < waiters.size(); ++i)
-    if (waiters[i].group->wait.explain) {
-      lead = i;
-      break;
-    }
+  for (size_t i = 1; i < waiters.size(); ++i)
+    if (rank(waiters[i]) < rank(waiters[lead])) lead = i;
   const Waiter& w = waiters[lead];
   const Inst& in = w.warp->instruction(*w.group);
   bool endless = w.group->state == Group::State::ready;

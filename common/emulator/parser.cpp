@@ -267,7 +267,9 @@ void Parser::parse_function(bool is_entry, bool external) {
       three(f.cluster);
     else if (d == ".explicitcluster")
       f.explicit_cluster = true;
-    else if (d == ".minnctapersm" || d == ".maxnreg" || d == ".maxclusterrank" || d == ".maxnctapersm")
+    else if (d == ".minnctapersm")
+      f.min_ctas = static_cast<unsigned>(integer("a number of CTAs"));
+    else if (d == ".maxnreg" || d == ".maxclusterrank" || d == ".maxnctapersm")
       integer("a number");
     else if (d == ".noreturn" || d == ".unified")
       continue;

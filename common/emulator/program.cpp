@@ -587,6 +587,12 @@ void Decoder::decode_entry(const Function& entry) {
     program_.cluster[i] = entry.cluster[i];
   }
   program_.explicit_cluster = entry.explicit_cluster;
+  const unsigned* bound = entry.required_threads[0] ? entry.required_threads : entry.max_threads;
+  if (bound[0]) {
+    // 64 Ki registers of a multiprocessor, in units of 8, at most 255 (so 248) a thread.
+    const unsigned threads = (bound[0] * bound[1] * bound[2] + 31) / 32 * 32 * std::max(1u, entry.min_ctas);
+    program_.launch_registers = std::min(65536 / threads / 8 * 8, 248u);
+  }
   uint32_t offset = 0;
   for (auto& p : entry.params) {
     offset = align_up(offset, p.align);

@@ -99,6 +99,8 @@ struct Program {
   bool has_calls = false;
   unsigned max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
   bool explicit_cluster = false;
+  // The most registers a thread can have at launch by .maxntid or .reqntid and .minnctapersm; 0: no bound is given.
+  unsigned launch_registers = 0;
 
   SourceLine line_of(const Inst& inst) const;
   // "full_bar[2]" for a shared address inside a named variable; hex when there is none.

@@ -30,6 +30,9 @@ struct Add {
 struct AddF32 {
   static float of(float a, float b) { return canonical(a + b); }
 };
+struct AddF32Flushed {
+  static float of(float a, float b) { return canonical(flush(flush(a) + flush(b))); }
+};
 struct AddF64 {
   static double of(double a, double b) { return a + b; }
 };
@@ -127,6 +130,7 @@ Reduction reduction(std::string_view op, Type type) {
     if (type == Type::f64) return apply<double, AddF64>;
     return type == Type::s64 ? nullptr : integer<Add>(type);
   }
+  if (op == "add.ftz") return type == Type::f32 ? apply<float, AddF32Flushed> : nullptr;
   if (op == "min") {
     if (type == Type::f16) return apply<uint16_t, ExtremeHalf<F16, true>>;
     if (type == Type::bf16) return apply<uint16_t, ExtremeHalf<BF16, true>>;

@@ -11,8 +11,10 @@ namespace emu {
 // memory[i] = memory[i] op values[i] for `count` elements. Addresses need no alignment.
 using Reduction = void (*)(std::byte* memory, const std::byte* values, size_t count);
 
-// op: add min max inc dec and or xor. Null when the operation does not exist for the type.
+// op: add add.ftz min max inc dec and or xor. Null when the operation does not exist for the type.
 // Sums round to nearest even and keep subnormals, also those of f32, whatever the manual says (recorded: bulk_reduce).
+// add.ftz, of f32 alone, makes subnormal operands and sums zeros of their sign: what a tensor map of FLOAT32_FTZ does
+// (recorded: refusals).
 Reduction reduction(std::string_view op, Type type);
 
 }  // namespace emu

@@ -72,10 +72,20 @@ Report& Report::instance() {
   return report;
 }
 
+namespace {
+
+// A finding that has no line, as one of the launch as a whole, is told from others of its id by its title.
+bool same_cause(const Finding& a, const Finding& b) {
+  if (a.id != b.id || a.line.text() != b.line.text() || a.other_line.text() != b.other_line.text())
+    return false;
+  return !a.line.text().empty() || a.title == b.title;
+}
+
+}  // namespace
+
 void Report::add(const Finding& finding) {
   for (Finding& f : findings_)
-    if (f.id == finding.id && f.line.text() == finding.line.text() &&
-        f.other_line.text() == finding.other_line.text()) {
+    if (same_cause(f, finding)) {
       f.count += finding.count;
       return;
     }

@@ -56,7 +56,7 @@ std::string json_string(const std::string& text);
 class Report {
  public:
   static Report& instance();
-  // Same id at the same pair of lines: counted, not printed again.
+  // Same id at the same pair of lines (without a line: and the same title): counted, not printed again.
   void add(const Finding& finding);
   const std::vector<Finding>& findings() const { return findings_; }
   bool has_errors() const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emulator/program.hpp"
 #include "emulator/report.hpp"
 
 namespace emu {
@@ -176,10 +175,9 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
   uint64_t tile_bytes = inner;
   for (unsigned i = 1; i < rank; ++i)
     tile_bytes *= (uint64_t{box[i]} + element_strides[i] - 1) / std::max(1u, element_strides[i]);
-  rules.check(
-      tile_bytes <= kMaxDynamicShared, "a box of " + std::to_string(tile_bytes) + " bytes",
-      "must fit in the " + std::to_string(kMaxDynamicShared) + " bytes of shared memory a CTA can have",
-      "use a smaller box and more copies");
+  rules.check(tile_bytes <= kMaxBoxBytes, "a box of " + std::to_string(tile_bytes) + " bytes",
+              "must fit in the " + std::to_string(kMaxBoxBytes) + " bytes of shared memory of an SM",
+              "use a smaller box and more copies");
   if (rules.code) return rules.code;
 
   Encoded e;

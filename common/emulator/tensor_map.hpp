@@ -12,6 +12,10 @@ namespace emu {
 
 constexpr uint64_t kTensorMapBytes = 128;
 
+// The largest box that can be encoded: all the shared memory of an SM, of which a CTA can have 1 KiB less (recorded:
+// tensor_map_rules, to within 4 KiB).
+constexpr uint64_t kMaxBoxBytes = 228 * 1024;
+
 // Values of CUtensorMapDataType.
 enum class ElementType : uint8_t {
   u8 = 0,

@@ -26,6 +26,7 @@ Warp::Warp(Machine& m, Cta& c, const Program& p, int i, uint32_t mask)
   local_.resize(static_cast<size_t>(local_bytes_) * 32);
   fill_poison(local_.data(), local_.size());
   std::memset(frame_at(0), 0, kFrameHeader);
+  registers = p.launch_registers;
   cluster_phase.fill(UINT64_MAX);
   base_[0] = frame_at(0);
   base_[1] = reinterpret_cast<std::byte*>(const_cast<uint8_t*>(p.constants.data()));

@@ -354,6 +354,7 @@ uint32_t Checker::add_op(AsyncOp& op, OpState s, Mbarrier* barrier, const Access
     s.done = b.component;
     s.done_value = static_cast<uint32_t>(b.phase) + 1;
     b.in_flight.push_back(index);
+    b.last_op = index;
   }
   ops_.push_back(s);
   return index;
@@ -395,11 +396,8 @@ void Checker::on_cta_end(Cta& cta) {
   for (auto& [bar, b] : cluster.barriers) {
     if (bar->cta != &cta) continue;
     rotate(b);
-    for (uint32_t index : b.in_flight)
-      if (ops_[index].done_value > b.seen) {
-        left_behind(ops_[index], cta, false);
-        break;
-      }
+    // Whether it has landed by now is luck: what counts is that somebody has waited for it.
+    if (b.last_op && ops_[b.last_op].done_value > b.seen) left_behind(ops_[b.last_op], cta, false);
   }
   for (auto it = unwritten_.begin(); it != unwritten_.end();) {
     if (it->second.cluster == cluster.index) {

@@ -74,7 +74,8 @@ struct CtaState {
 struct LastWait {
   uint64_t complete = 0;  // the answer was: phases below this are complete
   int32_t source = -1;
-  bool used = false;  // bytes of that phase were read after it
+  bool used = false;      // bytes of that phase were read after it
+  bool repeated = false;  // the wait before it had the same answer, and was used
 };
 
 struct BarrierState {
@@ -84,6 +85,7 @@ struct BarrierState {
   Clock gathering;                          // of the arrivals of the running phase
   Clock complete[2];                        // of the latest complete phases, by parity
   std::vector<uint32_t> in_flight;          // operations that will complete on it
+  uint32_t last_op = 0;             // the latest operation that completes on it, landed or not
   uint32_t init_owner = 0, init_epoch = 0;  // thread component and epoch of the init
   int32_t init_source = -1;
   uint64_t announced = 0;       // bytes, by expect_tx in the running phase
@@ -235,6 +237,8 @@ class Checker : public Observer {
   SourceLine line_at(int32_t source) const;
   std::string describe(Tag tag) const;
   void completed_early(BarrierState& b, const OpState& op);
+  bool wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, const Cta& cta, int warp,
+                    int lane) const;
   void unannounced(BarrierState& b, const OpState& op, const Accessor& who);
   void initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, BarrierState& b);
   void check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierState& b);

@@ -120,28 +120,8 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
     if (it != who.cluster->barriers.end()) {
       BarrierState& b = it->second;
       if (b.phase + 1 == needed && b.announced == 0) return unannounced(b, *before, who);
-      const int lane = __builtin_ctz(who.lanes);
-      const LastWait& w = it->second.waits[thread_component(*who.cta->cta, who.hardware->index, lane)];
-      if (w.source >= 0 && !w.used && w.complete < needed) {
-        f.id = "wrong-parity";
-        f.title = "a wait answered about an older phase: its parity is one phase off";
-        f.line = line_at(w.source);
+      if (wrong_parity(f, b, needed, *who.cta->cta, who.hardware->index, __builtin_ctz(who.lanes)))
         f.other_line = program_->line_of(*who.inst);
-        f.where = f.line.text() + "  " + who.cta->cta->text() + " warp " +
-                  std::to_string(who.hardware->index) + " lane " + std::to_string(lane);
-        f.state = before->barrier->name() + ": asked for parity " + std::to_string((w.complete + 1) & 1) +
-                  ", which phase " +
-                  (w.complete ? std::to_string(w.complete - 1) : std::string("before the first")) +
-                  " had already answered; the bytes come with phase " + std::to_string(needed - 1) +
-                  " (parity " + std::to_string((needed - 1) & 1) + ")";
-        f.why =
-            "A wait returns True at once when the phase of that parity is the one that has just completed; "
-            "then the tile "
-            "is read too early.";
-        f.hint =
-            "start at parity 0 for a barrier that is filled first, and flip the parity once per use of the "
-            "stage";
-      }
     }
   } else if (before && prior_is_write && is_load(before->kind) && write && who.op && is_load(who.op->kind)) {
     f.id = "overwritten-while-landing";
@@ -177,6 +157,14 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
       f.hint = "wait on the copy's mbarrier, for the parity of this phase, before the first read";
       swap_lines();
       if (early != unwritten_.end()) unwritten_.erase(early);
+      if (own != who.cluster->barriers.end() &&
+          wrong_parity(f, own->second, who.op->done_value, *who.cta->cta, r.warp, Records::lane_of(prior)))
+        f.other_line = line_at(r.source);
+    } else if (own != who.cluster->barriers.end() &&
+               own->second.waits[thread_component(*who.cta->cta, r.warp, Records::lane_of(prior))].repeated &&
+               wrong_parity(f, own->second, who.op->done_value, *who.cta->cta, r.warp,
+                            Records::lane_of(prior))) {
+      f.other_line = program_->line_of(*who.inst);
     } else {
       f.id = "overwritten-while-read";
       f.title = "a copy overwrites a stage that may still be read";
@@ -220,6 +208,31 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
     f.hint = "put a barrier between them, or let only one thread write";
   }
   report(f, who, r.source);
+}
+
+// Whether a thread's last wait on the barrier answered about an older phase than the bytes come with, and the answer
+// had not been used for that phase: then the wait, not its absence, is the mistake. Fills in the finding.
+bool Checker::wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, const Cta& cta, int warp,
+                           int lane) const {
+  const LastWait& w = b.waits[thread_component(cta, warp, lane)];
+  if (w.source < 0 || (w.used && !w.repeated) || w.complete >= needed) return false;
+  f.id = "wrong-parity";
+  f.title = "a wait answered about an older phase: its parity is one phase off";
+  f.line = line_at(w.source);
+  f.where =
+      f.line.text() + "  " + cta.text() + " warp " + std::to_string(warp) + " lane " + std::to_string(lane);
+  f.state =
+      b.bar->name() + ": asked for parity " + std::to_string((w.complete + 1) & 1) + ", which " +
+      (w.complete ? "phase " + std::to_string(w.complete - 1) : std::string("the phase before the first")) +
+      " had already answered; the bytes come with phase " + std::to_string(needed - 1) + " (parity " +
+      std::to_string((needed - 1) & 1) + ")";
+  f.why =
+      "A wait returns True at once when the phase of that parity is the one that has just completed; then "
+      "the tile is read "
+      "too early.";
+  f.hint =
+      "start at parity 0 for a barrier that is filled first, and flip the parity once per use of the stage";
+  return true;
 }
 
 // Ordered, but the async proxy does not see what the generic proxy wrote.

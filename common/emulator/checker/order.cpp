@@ -237,7 +237,8 @@ void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier&
     });
   for_lanes(mask, [&](int l) {
     LastWait& last = b.waits[thread_component(w.cta, w.index, l)];
-    last = {complete, in.source, false};
+    const bool repeated = last.source >= 0 && last.complete == complete && (last.used || last.repeated);
+    last = {complete, in.source, false, repeated};
   });
 }
 

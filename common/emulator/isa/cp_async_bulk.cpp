@@ -5,6 +5,7 @@
 #include "emulator/isa/async_groups.hpp"
 #include "emulator/isa/bulk_copy.hpp"
 #include "emulator/reduction.hpp"
+#include "emulator/report.hpp"
 
 namespace emu {
 
@@ -88,11 +89,28 @@ void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind) {
   w.machine.engine->issue(op);
 }
 
-void check_operands(Warp& w, const Inst& in, int lane, uint64_t destination, uint64_t source,
-                    uint32_t bytes) {
+void check_addresses(Warp& w, const Inst& in, int lane, uint64_t destination, uint64_t source) {
   check_multiple(w, in, lane, "destination", destination, 16, "misaligned-address", kRule16);
   check_multiple(w, in, lane, "source", source, 16, "misaligned-address", kRule16);
-  check_multiple(w, in, lane, "size", bytes, 16, "copy-size", kRule16);
+}
+
+// The bytes that a copy of this size moves: whole chunks of 16, and nothing stops a size that has more (recorded:
+// refusals). That is an error all the same ("copy-size"): it is reported, and the kernel goes on as it does there.
+uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
+  const uint32_t bytes = size / 16 * 16;
+  if (bytes != size) {
+    Finding f;
+    f.id = "copy-size";
+    f.title = "the size of a bulk copy is " + std::to_string(size) + ", no multiple of 16; " +
+              std::to_string(bytes) + " bytes are copied";
+    f.where = w.where(in, lane);
+    f.why = std::string(kRule16) + "; Hopper drops the rest without a word";
+    f.hint = "round the size up to a multiple of 16, or copy the rest with ordinary loads and stores";
+    f.line = w.program.line_of(in);
+    f.kernel = w.program.name;
+    Report::instance().add(f);
+  }
+  return bytes;
 }
 
 // Address operands: 0 destination, 1 source, 2 mbarrier; in.b: size; in.c: multicast mask.
@@ -104,9 +122,9 @@ Flow bulk_load(Warp& w, const Inst& in, uint32_t mask) {
   auto sizes = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
     const Extra& x = *in.extra;
-    const uint32_t bytes = sizes[l];
     const uint64_t to = address_operand(w, x, 0, l), from = address_operand(w, x, 1, l);
-    check_operands(w, in, l, to, from, bytes);
+    check_addresses(w, in, l, to, from);
+    const uint32_t bytes = copied_bytes(w, in, l, sizes[l]);
     auto& op = w.machine.engine->take<BulkLoad>();
     const bool global = space_operand(x, 1) == Space::global;
     if (global) {
@@ -136,9 +154,9 @@ Flow bulk_store(Warp& w, const Inst& in, uint32_t mask) {
   auto sizes = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
     const Extra& x = *in.extra;
-    const uint32_t bytes = sizes[l];
     const uint64_t to = address_operand(w, x, 0, l), from = address_operand(w, x, 1, l);
-    check_operands(w, in, l, to, from, bytes);
+    check_addresses(w, in, l, to, from);
+    const uint32_t bytes = copied_bytes(w, in, l, sizes[l]);
     auto& op = w.machine.engine->take<BulkStore>();
     const SharedPlace place = shared_place(w, in, l, Space::shared, from, "source");
     op.from = {Space::shared, place.cta, place.address, bytes};
@@ -191,8 +209,8 @@ Flow prefetch(Warp& w, const Inst& in, uint32_t mask) {
   auto sizes = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
     const uint64_t from = address_operand(w, *in.extra, 0, l);
-    check_operands(w, in, l, 0, from, sizes[l]);
-    global_bytes(w, in, l, from, sizes[l], false);
+    check_addresses(w, in, l, 0, from);
+    global_bytes(w, in, l, from, copied_bytes(w, in, l, sizes[l]), false);
   });
   return Flow::next;
 }

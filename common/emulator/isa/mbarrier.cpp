@@ -262,11 +262,14 @@ Flow wait(Warp& w, const Inst& in, uint32_t mask) {
   if (!uniform) for_lanes(mask, [&](int l) { any_complete |= question(w, in, l).complete; });
   bool now = any_complete;
   if (!now && w.machine.schedule.kind == Schedule::Kind::random) now = (w.machine.random() & 7) == 0;
-  if (!now && !(in.flags & kTry)) {
-    // test_wait answers at once, unless nothing at all has happened since the same lanes asked before.
+  if (!now) {
+    // try_wait may return False at any time: it does so once for each phase, so that a program that takes the first
+    // answer for the last is found out. test_wait answers at once, unless nothing at all has happened since the same
+    // lanes asked before.
     auto& poll = w.machine.engine->last_poll(w);
-    now = poll.inst != &in || poll.mask != mask || poll.effects != w.machine.effects;
-    poll = {&in, mask, w.machine.effects};
+    now = poll.inst != &in || poll.mask != mask || poll.bar != first.bar || poll.phase != first.phase ||
+          (!(in.flags & kTry) && poll.effects != w.machine.effects);
+    poll = {&in, mask, w.machine.effects, first.bar, first.phase};
   }
   if (now) {
     answer(w, in, mask, uniform);

@@ -41,18 +41,9 @@ const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint6
           "pass the address of an encoded CUtensorMap");
 }
 
-// The value that fills elements outside the tensor, as the bits of one element.
-uint64_t fill_bits(const TensorMap& map) {
-  if (!map.nan_fill) return 0;
-  switch (element_bytes(map.type)) {
-    case 2:
-      return 0x7FFF;
-    case 8:
-      return 0x7FFFFFFFFFFFFFFFull;
-    default:
-      return 0x7FFFFFFF;
-  }
-}
+// Every 16 bits of the out-of-bounds NaN, whatever the element's size; tf32 maps do not round it (recorded:
+// tensor_fill).
+constexpr uint16_t kFillNan = 0x7FF7;
 
 // What a load does to an element of a tf32 map: rounds to 10 fraction bits, nearest even; any NaN becomes one NaN. The
 // _ftz types flush nothing (recorded: tensor_types).
@@ -66,12 +57,13 @@ bool is_tf32(ElementType type) {
   return type == ElementType::tf32 || type == ElementType::tf32_ftz;
 }
 
-void fill(std::byte* at, size_t bytes, uint64_t element, unsigned element_size) {
-  if (element == 0) {
+// What a load writes for elements outside the tensor.
+void fill(const TensorMap& map, std::byte* at, size_t bytes) {
+  if (!map.nan_fill) {
     std::memset(at, 0, bytes);
     return;
   }
-  for (size_t i = 0; i < bytes; i += element_size) std::memcpy(at + i, &element, element_size);
+  for (size_t i = 0; i < bytes; i += sizeof kFillNan) std::memcpy(at + i, &kFillNan, sizeof kFillNan);
 }
 
 }  // namespace
@@ -106,8 +98,12 @@ Reduction tensor_reduction(std::string_view op, ElementType type) {
     case ElementType::bf16:
       return bits ? nullptr : reduction(op, Type::bf16);
     case ElementType::f32:
-    case ElementType::f32_ftz:
+    case ElementType::tf32:  // sums are not rounded to tf32 (recorded: refusals)
       return op == "add" ? reduction(op, Type::f32) : nullptr;
+    case ElementType::f32_ftz:
+      return op == "add" ? reduction("add.ftz", Type::f32) : nullptr;
+    case ElementType::f64:
+      return op == "add" ? reduction(op, Type::f64) : nullptr;
     default:
       return nullptr;
   }
@@ -133,6 +129,14 @@ void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const in
             "the address of a box must be a multiple of 16 bytes (PTX 5.5.3.1)",
             "make the innermost coordinate a multiple of " + std::to_string(16 / element) +
                 ", or move another dimension innermost");
+  // A load may hang over every edge, a store only over the far ones (recorded: refusals).
+  for (unsigned i = 0; writes && i < rank; ++i)
+    if (start[i] < 0)
+      w.fault(in, lane, "store-before-tensor",
+              "the box of a store starts at element " + std::to_string(start[i]) + " of dimension " +
+                  std::to_string(i) + ", before the tensor",
+              "a store or reduction may leave the tensor at the end of a dimension, not at its beginning",
+              "start the box at 0 or later, and make it smaller where less is to be written");
   int64_t at[5];
   for (unsigned i = 0; i < 5; ++i) at[i] = i < rank ? start[i] : 0;
   const int64_t first = std::max<int64_t>(0, -at[0]);
@@ -175,10 +179,8 @@ void TensorBox::gather(std::vector<std::byte>& tile) const {
   const uint32_t row_bytes = map.row_bytes();
   tile.resize(map.tile_bytes());
   std::byte* out = tile.data();
-  const uint64_t outside = fill_bits(map);
-  const unsigned element = element_bytes(map.type);
   for (const Row& row : rows_) {
-    if (row.skip) fill(out, row.skip, outside, element);
+    if (row.skip) fill(map, out, row.skip);
     if (row.count) std::memcpy(out + row.skip, row.bytes, row.count);
     if (is_tf32(map.type)) {
       for (uint32_t i = row.skip; i < row.skip + row.count; i += 4) {
@@ -189,7 +191,7 @@ void TensorBox::gather(std::vector<std::byte>& tile) const {
       }
     }
     const uint32_t end = row.skip + row.count;
-    if (end < row_bytes) fill(out + end, row_bytes - end, outside, element);
+    if (end < row_bytes) fill(map, out + end, row_bytes - end);
     out += row_bytes;
   }
 }

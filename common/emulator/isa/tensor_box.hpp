@@ -22,7 +22,8 @@ struct TensorBox {
   TensorMap map;
 
   // Finds the rows of the box that starts at these coordinates (innermost first). Faults: "tensor-map-invalid" when
-  // the map's rank is not `rank`, "out-of-bounds" when the tensor is not inside an allocation.
+  // the map's rank is not `rank`, "misaligned-box", "store-before-tensor" when a box that is written starts at a
+  // negative coordinate, "out-of-bounds" when the tensor is not inside an allocation.
   void place(Warp& w, const Inst& in, int lane, unsigned rank, const int32_t* start, bool writes);
 
   // Bytes from the tile's start that the swizzled tile may touch.

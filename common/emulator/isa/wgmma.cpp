@@ -311,14 +311,54 @@ void decode_wait_group(Decoder& d, const Match&, Inst& in) {
 }
 
 // setmaxnreg.inc|dec.sync.aligned.u32 imm-reg-count;                                   PTX ISA 9.7.19.5
-// Registers of a warp are not limited here, so only the rule is kept: whole warpgroups, a count that exists.
-Flow setmaxnreg(Warp& w, const Inst& in, uint32_t mask) {
-  return gather_warp(w, in, mask) ? Flow::next : Flow::converge;
+// .dec gives registers back to the CTA's pool, .inc waits until the pool holds enough. The pool is what the launch
+// bounds let a CTA have: without bounds ptxas ignores the instruction, and so does this.
+unsigned registers_of_others(const Warp& w) {
+  unsigned sum = 0;
+  for (auto& other : w.cta.warps)
+    if (other.get() != &w && other->live) sum += other->registers;
+  return sum;
+}
+bool pool_holds(const Warp& w, unsigned want) {
+  const unsigned pool = w.program.launch_registers * static_cast<unsigned>(w.cta.warps.size());
+  return registers_of_others(w) + want <= pool;
+}
+bool registers_ready(Warp& w, const Group& g) {
+  return pool_holds(w, static_cast<unsigned>(w.instruction(g).imm));
+}
+void registers_taken(Warp& w, Group& g) {
+  w.registers = static_cast<unsigned>(w.instruction(g).imm);
+}
+std::string registers_wanted(Warp& w, const Group& g) {
+  return "setmaxnreg.inc wants " + std::to_string(w.instruction(g).imm) +
+         " registers a thread; the other warps hold " + std::to_string(registers_of_others(w) * 32) +
+         " of the CTA's " + std::to_string(w.program.launch_registers * w.cta.warps.size() * 32);
+}
+std::string registers_missing(Warp&, const Group&) {
+  return "no warp gives enough registers back (setmaxnreg.dec); the counts of all warpgroups must fit the "
+         "CTA's pool";
 }
 
-void decode_setmaxnreg(Decoder& d, const Match&, Inst& in) {
+Flow setmaxnreg(Warp& w, const Inst& in, uint32_t mask) {
+  if (!gather_warp(w, in, mask)) return Flow::converge;
+  if (w.program.launch_registers == 0) return Flow::next;
+  if (in.flags == 0) {  // .dec
+    w.registers = static_cast<unsigned>(in.imm);
+    ++w.machine.effects;
+    return Flow::next;
+  }
+  Wait wait;
+  wait.ready = registers_ready;
+  wait.finish = registers_taken;
+  wait.describe = registers_wanted;
+  wait.explain = registers_missing;
+  return w.block(wait);
+}
+
+void decode_setmaxnreg(Decoder& d, const Match& m, Inst& in) {
   expect_operands(d, 1);
   in.cls = Class::other;
+  in.flags = m.has("inc");
   in.imm = d.immediate(d.operand(0), "the register count");
   if (in.imm < 24 || in.imm > 256 || in.imm % 8)
     d.refuse("setmaxnreg takes a register count from 24 to 256 that is a multiple of 8, not " +
