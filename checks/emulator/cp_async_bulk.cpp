@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include "emulator/reduction.hpp"
+#include "emulator/report.hpp"
 
 using namespace emu_test;
 
@@ -185,7 +186,6 @@ TEST_CASE("cp.async.bulk: bad operands are reported") {
   const std::string load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
   CHECK(fault(load + "[tile+8], [%in], 16, [bar];") == "misaligned-address");
   CHECK(fault(load + "[tile], [%in+4], 16, [bar];") == "misaligned-address");
-  CHECK(fault(load + "[tile], [%in], 24, [bar];") == "copy-size");
   CHECK(fault(load + "[tile+48], [%in], 48, [bar];") == "out-of-bounds");
   CHECK(fault(load + "[tile], [%in+48], 32, [bar];") == "out-of-bounds");
   CHECK(fault(load + "[tile], [%in], 16, [tile];") == "barrier-not-initialised");
@@ -199,6 +199,31 @@ TEST_CASE("cp.async.bulk: bad operands are reported") {
   CHECK(fault("cp.async.bulk.wait_group %r1;") == "unsupported-instruction");
   CHECK(fault("cp.async.bulk.prefetch.L2.global [%in], 64;") == "none");
   CHECK(fault("cp.async.bulk.prefetch.L2.global [%in], 128;") == "out-of-bounds");
+}
+
+TEST_CASE(
+    "cp.async.bulk: a size that is no multiple of 16 is an error, and the kernel goes on with whole chunks") {
+  emu::Report& report = emu::Report::instance();
+  report.quiet = true;
+  report.clear();
+  Runner r;
+  const std::string body =
+      std::string(kInit) +
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 32;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 40, [bar];\n" +
+      kWait + "cp.async.bulk.global.shared::cta.bulk_group [%out], [tile], 31;\n" +
+      "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;";
+  const auto out = r.run(body, numbers(16), with_tile());
+  CHECK(out[3] == 4);
+  CHECK(out[4] == 0x7FFF7FFF);
+  REQUIRE(report.findings().size() == 2);
+  CHECK(report.has_errors());
+  CHECK(report.findings()[0].id == "copy-size");
+  CHECK(report.findings()[0].title.find("40") != std::string::npos);
+  CHECK(report.findings()[1].title.find("16 bytes are copied") != std::string::npos);
+  CHECK(report.findings()[1].line.ptx_line != 0);
+  CHECK(r.machine.stats.bulk_load_bytes == 32);
+  report.clear();
 }
 
 TEST_CASE("cp.async.bulk: too few announced bytes end in a deadlock that says so") {

@@ -84,6 +84,40 @@ TEST_CASE("each kind of fault has the error code of the GPU") {
   CHECK(child("mov.u64 %rd1, 0;\nst.u32 [%rd1], 1;").output == "0 0 700 700\n");
 }
 
+TEST_CASE("a kernel may read a __constant__ variable and not write it, the host may write it") {
+  // What const_cast<int&>(limit) = 1 becomes, and an atomic.
+  const std::string address = "mov.u64 %rd2, limit;\ncvta.const.u64 %rd2, %rd2;\n";
+  auto constant = [&](const std::string& body) {
+    return in_child([&] {
+      Registered code(".const .align 4 .u32 limit = 7;\n.const .align 4 .b8 table[8];\n" +
+                      kernel_text("kernel", body));
+      const void* kernel = code.kernel("kernel");
+      void *limit = code.variable("limit"), *out = nullptr, *address_of_limit = nullptr;
+      int value = 9, read = 0;
+      cudaMalloc(&out, 64);
+      std::printf("%d ", cudaMemcpyToSymbol(limit, &value, 4, 0, cudaMemcpyHostToDevice));
+      void* args[] = {&out};
+      cudaLaunchKernel(kernel, 1, 1, args, 0, nullptr);
+      std::printf("%d ", cudaDeviceSynchronize());
+      cudaMemcpy(&read, out, 4, cudaMemcpyDeviceToHost);
+      value = 11;
+      cudaGetSymbolAddress(&address_of_limit, limit);
+      std::printf("%d %d\n", cudaMemcpy(address_of_limit, &value, 4, cudaMemcpyHostToDevice), read);
+      return 0;
+    });
+  };
+  CHECK(constant("ld.const.u32 %r1, [limit];\nst.global.u32 [%rd1], %r1;").output == "0 0 0 9\n");
+  CHECK(constant(address + "ld.u32 %r1, [%rd2];\nst.global.u32 [%rd1], %r1;").output == "0 0 0 9\n");
+  for (const char* write : {"st.u32 [%rd2], 1;", "atom.add.u32 %r1, [%rd2], 1;", "red.add.u32 [%rd2], 1;"}) {
+    CAPTURE(write);
+    const Ended e = constant(address + write);
+    CHECK(e.output == "0 700 700 0\n");
+    CHECK(e.status == 1);
+    CHECK(count_of(e.errors, "write-to-constant") == 1);
+    CHECK(contains(e.errors, "limit"));
+  }
+}
+
 TEST_CASE("a failed call is no fault: status 0 remains 0") {
   Ended e = in_child([] {
     void* p = nullptr;

@@ -2,6 +2,10 @@
 // 9.7.9.27.1).
 #include "support.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "emulator/isa/tensor_box.hpp"
 #include "emulator/tensor_map.hpp"
 
 using namespace emu_test;
@@ -201,8 +205,25 @@ TEST_CASE("cp.async.bulk.tensor: floating-point maps can fill with NaN") {
   s.type = 9;  // BFLOAT16
   s.fill = 1;
   Tensor t(s);
-  t.check_load({48, 30}, 0, "in-order", 0x7FFF);
-  t.check_load({-8, -2}, 128, "in-order", 0x7FFF);
+  t.check_load({48, 30}, 0, "in-order", 0x7FF7);
+  t.check_load({-8, -2}, 128, "in-order", 0x7FF7);
+}
+
+TEST_CASE("cp.async.bulk.tensor: the NaN of every type is 7FF7 in each 16 bits") {
+  for (int type : {6, 7, 8, 9, 10, 11, 12}) {  // every floating-point CUtensorMapDataType
+    CAPTURE(type);
+    Spec s = matrix(0);
+    s.type = type;
+    s.fill = 1;
+    s.size[0] = 16;
+    s.box[0] = 16;
+    s.box[1] = 2;
+    Tensor t(s);
+    const uint32_t bytes = 2 * 16 * emu::element_bytes(static_cast<emu::ElementType>(type));
+    std::vector<uint16_t> want(kWindow / 2, 0x7FFF);
+    std::fill_n(want.begin(), bytes / 2, 0x7FF7);
+    CHECK(t.load({16, 0}, 0, bytes) == want);
+  }
 }
 
 TEST_CASE("cp.async.bulk.tensor: ranks 1 to 5, inside and over every edge") {
@@ -269,6 +290,47 @@ TEST_CASE("cp.async.bulk.tensor store: unswizzles, and leaves what is outside al
       CHECK(t.download() == want);
     }
   }
+}
+
+TEST_CASE("cp.async.bulk.tensor store: starts no box before the tensor, where a load may") {
+  Tensor t(matrix(0));
+  const std::string address = "mov.u64 %rd1, map;\ncvta.global.u64 %rd2, %rd1;\n";
+  for (const char* op : {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
+                         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.min.tile.bulk_group"})
+    for (const char* start : {"{-64, 0}", "{-8, 0}", "{0, -1}", "{64, -1}"}) {
+      CAPTURE(op);
+      CAPTURE(start);
+      Spec s = matrix(0);
+      s.type = 6;  // FLOAT16, which has .min
+      Tensor h(s);
+      const std::string text = address + op + " [%rd2, " + start + "], [tile];";
+      CHECK(h.runner.fault(text, {}, h.options("in-order")).id == "store-before-tensor");
+    }
+  t.check_load({-64, -1}, 0);
+}
+
+TEST_CASE("cp.reduce.async.bulk.tensor: sums of each floating-point type") {
+  using emu::ElementType;
+  auto add = [](ElementType type, auto a, auto b) {
+    emu::Reduction sum = emu::tensor_reduction("add", type);
+    REQUIRE((sum != nullptr));
+    sum(reinterpret_cast<std::byte*>(&a), reinterpret_cast<const std::byte*>(&b), 1);
+    return a;
+  };
+  CHECK(add(ElementType::f64, 1.5, 0x1p-52) == 1.5 + 0x1p-52);
+  CHECK(add(ElementType::f64, 0x1p-1074, 0x1p-1074) == 0x1p-1073);
+  for (ElementType type : {ElementType::f32, ElementType::tf32}) {
+    CHECK(add(type, 1.0f, 0x1p-23f) == 1.0f + 0x1p-23f);  // tf32 does not round to 10 bits
+    CHECK(add(type, 0x1p-149f, 0x1p-149f) == 0x1p-148f);
+  }
+  CHECK(add(ElementType::f32_ftz, 1.0f, 0x1p-23f) == 1.0f + 0x1p-23f);
+  CHECK(add(ElementType::f32_ftz, 0x1p-149f, 0x1p-126f) == 0x1p-126f);  // an operand
+  CHECK(add(ElementType::f32_ftz, 0x1.8p-126f, -0x1p-126f) == 0);       // the sum
+  CHECK(std::signbit(add(ElementType::f32_ftz, -0x1.8p-126f, 0x1p-126f)));
+  CHECK(std::signbit(add(ElementType::f32_ftz, -0x1p-149f, -0x1p-149f)));
+  for (ElementType type : {ElementType::f64, ElementType::tf32, ElementType::f32_ftz})
+    for (const char* op : {"min", "max", "inc", "dec", "and", "or", "xor"})
+      CHECK((emu::tensor_reduction(op, type) == nullptr));
 }
 
 TEST_CASE("cp.reduce.async.bulk.tensor adds to the elements inside, up to whole 16-byte chunks") {

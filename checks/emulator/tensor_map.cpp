@@ -109,6 +109,11 @@ TEST_CASE("tensor map: each broken rule is refused and named") {
       {"swizzle = 7", [](Arguments& a) { a.swizzle = 7; }},
       {"swizzle = 4", [](Arguments& a) { a.swizzle = 4; }},
       {"elementStrides[0] = 9", [](Arguments& a) { a.step[0] = 9; }},
+      {"a box of 237568 bytes",  // 232 KiB
+       [](Arguments& a) {
+         a.box[1] = 232;
+         a.box[2] = 8;
+       }},
       {"a box of 262144 bytes",
        [](Arguments& a) {
          a.box[1] = 256;
@@ -139,6 +144,11 @@ TEST_CASE("tensor map: limits that are still legal") {
           a.box[1] = 256;
           a.box[2] = 7;
         }).code == 0);
+  CHECK(encode([](Arguments& a) {  // 228 KiB: more than a CTA can have
+          a.box[1] = 228;
+          a.box[2] = 8;
+        })
+            .code == 0);
   CHECK(encode([](Arguments& a) { a.step[1] = 8; }).code == 0);
   CHECK(encode([](Arguments& a) { a.interleave = 1; }).code == 0);
   CHECK(encode([](Arguments& a) { a.address = 0; }).code == 0);
