@@ -33,7 +33,7 @@ def check(program, bug):
         executable = build(program, bug)
     except BuildError as problem:
         return label, expected, [("", "", f"does not compile:\n{problem}")]
-    runs = [bug.run] if bug else program.runs
+    runs = [bug.run] if bug else list(dict.fromkeys(program.runs + [b.run for b in corpus.bugs(program)]))
     return label, expected, emulate.judge(executable, bug.expect if bug else None, runs)
 
 
