@@ -31,6 +31,20 @@ TEST_CASE("Report: one cause is counted, not added again") {
   CHECK(report.findings().size() == 4);
 }
 
+TEST_CASE("Report: errors are counted every time, advice is not") {
+  Report report;
+  report.quiet = true;
+  Finding advice = finding("slow", "bank conflicts", 7);
+  advice.severity = Severity::advice;
+  report.add(advice);
+  CHECK_FALSE(report.has_errors());
+  report.add(finding("race", "element 0", 7));
+  report.add(finding("race", "element 0", 7));
+  report.add(finding("race", "element 0", 8));
+  CHECK(report.has_errors());
+  CHECK(report.errors() == 3);
+}
+
 TEST_CASE("Report: findings without a line are told apart by their titles") {
   Report report;
   report.quiet = true;

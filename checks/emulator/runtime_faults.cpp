@@ -118,6 +118,25 @@ TEST_CASE("a kernel may read a __constant__ variable and not write it, the host 
   }
 }
 
+TEST_CASE(
+    "an error that does not stop the kernel is the only one: how the kernel ends afterwards is advice") {
+  const std::string copy =
+      ".shared .align 16 .b8 tile[64];\n.shared .align 8 .b64 bar;\nmbarrier.init.shared::cta.b64 [bar], 1;\n"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 40;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 40, [bar];\n";
+  Ended goes_on = in_child([&] { return run(copy, 1).wait == cudaSuccess ? 0 : 5; });
+  CHECK(goes_on.status == 1);
+  CHECK(contains(goes_on.errors, "copy-size"));
+  Ended waits = in_child([&] {
+    return run(copy + "W: mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n@!%p1 bra W;", 1).wait ==
+                   cudaErrorLaunchTimeout
+               ? 0
+               : 5;
+  });
+  CHECK(waits.status == 1);
+  CHECK(contains(waits.errors, "after the error above, the kernel ended here"));
+}
+
 TEST_CASE("a failed call is no fault: status 0 remains 0") {
   Ended e = in_child([] {
     void* p = nullptr;

@@ -157,11 +157,12 @@ void Device::launch(const Program& kernel, LaunchConfig config, const void* cons
     const uint32_t fresh[2] = {kWorkspaceBytes, 0};
     std::memcpy(machine.memory.at(workspace_, kWorkspaceBytes), fresh, sizeof fresh);
   }
+  const uint64_t errors = Report::instance().errors();
   try {
     machine.launch(kernel, config);
   } catch (const Fault& fault) {
-    if (!checker_ || !checker_->found_error()) throw;
-    Finding end = fault.finding();  // how a kernel ends that the checker has already named the error of
+    if (Report::instance().errors() == errors) throw;
+    Finding end = fault.finding();  // how a kernel ends whose error has already been named
     end.severity = Severity::advice;
     end.title = "after the error above, the kernel ended here: " + end.title;
     throw Fault(end);

@@ -93,10 +93,11 @@ void Report::add(const Finding& finding) {
   if (!quiet) std::fprintf(stderr, "%s", finding.text().c_str());
 }
 
-bool Report::has_errors() const {
+uint64_t Report::errors() const {
+  uint64_t sum = 0;
   for (const Finding& f : findings_)
-    if (f.severity == Severity::error) return true;
-  return false;
+    if (f.severity == Severity::error) sum += f.count;
+  return sum;
 }
 
 }  // namespace emu

@@ -59,7 +59,8 @@ class Report {
   // Same id at the same pair of lines (without a line: and the same title): counted, not printed again.
   void add(const Finding& finding);
   const std::vector<Finding>& findings() const { return findings_; }
-  bool has_errors() const;
+  bool has_errors() const { return errors() != 0; }
+  uint64_t errors() const;  // how often an error was added, repeated causes included
   void clear() { findings_.clear(); }
   bool quiet = false;  // tests read findings() instead of stderr
 
