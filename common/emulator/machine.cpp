@@ -279,6 +279,7 @@ void Machine::report_deadlock(const Program& program) {
   auto rank = [&](const Waiter& w) {
     if (w.group->state == Group::State::converging) return 0;
     if (w.group->state != Group::State::blocked) return 4;
+    if (w.group->wait.is_root && w.group->wait.is_root(*w.warp, *w.group)) return 1;
     const Inst& in = w.warp->instruction(*w.group);
     const std::string& name = in.source >= 0 ? program.sources[static_cast<size_t>(in.source)]->opcode : "";
     if (name == "setmaxnreg") return 1;

@@ -62,8 +62,9 @@ class Observer {
   // Lanes that met at a warp-level instruction (bar.warp.sync, shfl.sync, vote.sync, match.sync, elect.sync ...).
   virtual void on_warp_sync(Warp&, const Inst&, uint32_t /*mask*/) {}
   // bar/barrier. arrive: the lanes' earlier accesses are in; leave: the lanes go on after completion `generation`.
+  // release: false for barrier.cluster.arrive.relaxed, which hands on only what a fence before it covers.
   virtual void on_bar_arrive(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/,
-                             uint64_t /*generation*/) {}
+                             uint64_t /*generation*/, bool /*release*/) {}
   virtual void on_bar_leave(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/,
                             uint64_t /*generation*/) {}
 

@@ -66,6 +66,8 @@ struct Wait {
   std::string (*describe)(Warp&, const Group&) = nullptr;
   // Why it can never go on, and what to try; for the deadlock report. May be null.
   std::string (*explain)(Warp&, const Group&) = nullptr;
+  // True when no waiting thread could end this wait, whatever it did: then it is the root of a deadlock. May be null.
+  bool (*is_root)(Warp&, const Group&) = nullptr;
   // A wait that may return False instead (mbarrier.try_wait, test_wait): finish sees forced == true then.
   bool may_fail = false;
   bool forced = false;

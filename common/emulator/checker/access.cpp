@@ -399,6 +399,7 @@ void Checker::on_cta_end(Cta& cta) {
     // Whether it has landed by now is luck: what counts is that somebody has waited for it.
     if (b.last_op && ops_[b.last_op].done_value > b.seen) left_behind(ops_[b.last_op], cta, false);
   }
+  check_cluster_exit(cluster.ctas[cta.cluster_rank]);
   for (auto it = unwritten_.begin(); it != unwritten_.end();) {
     if (it->second.cluster == cluster.index) {
       Finding f = it->second.finding;

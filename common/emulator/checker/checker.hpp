@@ -28,7 +28,8 @@ struct LaneState {
   uint32_t bulk_issued = 0, bulk_read = 0, bulk_done = 0;  // bulk groups: latest used, sources read, complete
   std::vector<uint32_t> cp_commits;                        // cp_issued at each commit
   uint32_t bulk_commits = 0;
-  bool memory_fence = false;  // has executed fence.acq_rel/sc: its relaxed atomics may carry order
+  uint32_t init_fence_epoch = 0;  // its mbarrier.inits up to this epoch are behind fence.mbarrier_init
+  bool memory_fence = false;      // has executed fence.acq_rel/sc: its relaxed atomics may carry order
   Component cp_component = 0, read_component = 0, done_component = 0;  // 0: not yet needed
 };
 
@@ -67,6 +68,12 @@ struct CtaState {
     uint64_t generation = 0;
     Clock gathering, complete;
   };
+  // Arrivals that threads of other CTAs made here: the latest of each thread.
+  struct Remote {
+    uint32_t epoch = 0;
+    int32_t source = -1;
+  };
+  std::map<Component, Remote> remote;
   std::array<Bar, 17> bars;  // 16: the cluster barrier is kept in ClusterState
 };
 
@@ -85,7 +92,7 @@ struct BarrierState {
   Clock gathering;                          // of the arrivals of the running phase
   Clock complete[2];                        // of the latest complete phases, by parity
   std::vector<uint32_t> in_flight;          // operations that will complete on it
-  uint32_t last_op = 0;             // the latest operation that completes on it, landed or not
+  uint32_t last_op = 0;                     // the latest operation that completes on it, landed or not
   uint32_t init_owner = 0, init_epoch = 0;  // thread component and epoch of the init
   int32_t init_source = -1;
   uint64_t announced = 0;       // bytes, by expect_tx in the running phase
@@ -149,7 +156,8 @@ class Checker : public Observer {
   void on_fence(Warp&, const Inst&, uint32_t mask, FenceKind, bool cluster_or_wider) override;
   void on_warp_sync(Warp&, const Inst&, uint32_t mask) override;
   void on_instruction(Warp&, const Inst&) override;
-  void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
+  void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
+                     bool release) override;
   void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
   void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
                    bool release) override;
@@ -161,7 +169,6 @@ class Checker : public Observer {
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
 
   // The first error of a launch is reported; what follows from it is counted.
-  bool found_error() const { return found_error_; }
 
  private:
   const Program* program_ = nullptr;
@@ -242,6 +249,7 @@ class Checker : public Observer {
   void unannounced(BarrierState& b, const OpState& op, const Accessor& who);
   void initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, BarrierState& b);
   void check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierState& b);
+  void check_cluster_exit(CtaState& cta);
   void left_behind(const OpState& op, Cta& cta, bool store);
 };
 

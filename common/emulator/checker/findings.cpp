@@ -387,6 +387,31 @@ void Checker::check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierS
   }
 }
 
+// A CTA must not end while others of its cluster may still arrive in it: some thread of it must know that they have.
+void Checker::check_cluster_exit(CtaState& cta) {
+  for (auto& [thread, remote] : cta.remote) {
+    bool known_here = false;
+    for (const WarpState& w : cta.warps)
+      for (const Knowledge& k : w.knowledge)
+        known_here = known_here || k.clock.get(Clock::order, thread) >= remote.epoch;
+    if (known_here) continue;
+    Finding f;
+    f.id = "cluster-exit";
+    f.title = "a thread arrives in another CTA of its cluster, which may have ended by then";
+    f.line = line_at(remote.source);
+    f.where = f.line.text() + "  into " + cta.cta->text();
+    f.why =
+        "The shared memory of a CTA is gone when its threads have exited; nothing makes this one wait for "
+        "the arrival.";
+    f.hint =
+        "end with a cluster barrier (barrier.cluster.arrive, barrier.cluster.wait), or wait for the last "
+        "arrivals before the CTA ends";
+    Accessor nobody;
+    report(f, nobody, -1);
+    return;
+  }
+}
+
 // A CTA or thread that ends with copies outstanding.
 void Checker::left_behind(const OpState& op, Cta& cta, bool store) {
   Finding f;

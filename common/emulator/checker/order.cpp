@@ -114,7 +114,8 @@ void Checker::acquire(WarpState& w, uint32_t mask, const Clock& from) {
 
 // ---- barriers
 
-void Checker::on_bar_arrive(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) {
+void Checker::on_bar_arrive(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
+                            bool release) {
   ClusterState& cluster = cluster_of(w.cta);
   CtaState::Bar& bar = barrier == 16 ? cluster.cluster_bar : cta_of(w.cta).bars[barrier];
   if (bar.generation != generation) {
@@ -122,7 +123,18 @@ void Checker::on_bar_arrive(Warp& w, const Inst&, uint32_t mask, uint32_t barrie
     bar.gathering = Clock();
     bar.generation = generation;
   }
-  publish(w.cta, w.index, mask, bar.gathering);
+  if (release) {
+    publish(w.cta, w.index, mask, bar.gathering);
+    return;
+  }
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  for_lanes(mask, [&](int l) {
+    const LaneState& lane = state.lanes[static_cast<size_t>(l)];
+    if (lane.memory_fence)
+      publish(w.cta, w.index, 1u << l, bar.gathering);
+    else
+      bar.gathering.raise(Clock::order, thread_component(w.cta, w.index, l), lane.init_fence_epoch);
+  });
 }
 
 void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) {
@@ -145,6 +157,12 @@ void Checker::on_fence(Warp& w, const Inst&, uint32_t mask, FenceKind kind, bool
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == FenceKind::memory)
     for_lanes(mask, [&](int l) { state.lanes[static_cast<size_t>(l)].memory_fence = true; });
+  if (kind == FenceKind::mbarrier_init) {
+    for_lanes(mask, [&](int l) {
+      state.lanes[static_cast<size_t>(l)].init_fence_epoch = state.epoch[static_cast<size_t>(l)]++;
+    });
+    state.epoch_block_stale = true;
+  }
   if (kind == FenceKind::wgmma) state.fenced_step = ++state.steps;
   const bool proxy = kind == FenceKind::proxy_async || kind == FenceKind::proxy_async_shared ||
                      kind == FenceKind::proxy_async_global;
@@ -217,6 +235,9 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
     b.announced += static_cast<uint64_t>(amount);
     b.expect_source = in.source;
   }
+  if ((op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop) && bar.cta != &w.cta)
+    cta_of(*bar.cta).remote[thread_component(w.cta, w.index, lane)] = {
+        cta_of(w.cta).warps[static_cast<size_t>(w.index)].epoch[static_cast<size_t>(lane)], in.source};
   if ((op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop) && release)
     publish(w.cta, w.index, 1u << lane, b.gathering);
 }

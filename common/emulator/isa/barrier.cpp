@@ -7,7 +7,8 @@ namespace emu {
 
 namespace {
 
-constexpr uint32_t kHasCount = 1, kRedAnd = 2, kRedOr = 4, kRedPopc = 8, kAligned = 16, kArriveOnly = 32;
+constexpr uint32_t kHasCount = 1, kRedAnd = 2, kRedOr = 4, kRedPopc = 8, kAligned = 16, kArriveOnly = 32,
+                   kRelaxed = 64;
 
 bool warp_arrived(const NamedBarrier& b, const Warp& w) {
   uint32_t lanes = b.arrived[w.index];
@@ -132,7 +133,7 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
   }
   ++w.machine.effects;
   uint64_t generation = b.generation;
-  if (w.machine.observer) w.machine.observer->on_bar_arrive(w, in, mask, id, generation);
+  if (w.machine.observer) w.machine.observer->on_bar_arrive(w, in, mask, id, generation, true);
   complete_if_all_arrived(w.cta, id);
   if (in.flags & kArriveOnly) return Flow::next;
   Wait wait;
@@ -221,7 +222,8 @@ Flow cluster_arrive(Warp& w, const Inst& in, uint32_t mask) {
   w.cluster_arrived |= mask;
   ++w.machine.effects;
   if (w.machine.observer)
-    w.machine.observer->on_bar_arrive(w, in, mask, kClusterBarrier, cluster.barrier_generation);
+    w.machine.observer->on_bar_arrive(w, in, mask, kClusterBarrier, cluster.barrier_generation,
+                                      !(in.flags & kRelaxed));
   complete_cluster(cluster);
   return Flow::next;
 }
@@ -268,7 +270,7 @@ template <Exec exec>
 void decode_cluster(Decoder&, const Match& m, Inst& in) {
   in.exec = exec;
   in.cls = Class::barrier;
-  in.flags = m.has("aligned") ? kAligned : 0;
+  in.flags = (m.has("aligned") ? kAligned : 0) | (m.has("relaxed") ? kRelaxed : 0);
 }
 
 // ---- bar.warp.sync membermask: lanes may arrive from different instructions

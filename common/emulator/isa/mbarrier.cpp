@@ -255,6 +255,12 @@ std::string wait_explain(Warp& w, const Group& g) {
   return explain_stuck(w.machine, *bar, g.wait.b) + ". " + advise_stuck(*bar, g.wait.b);
 }
 
+// Only bytes are missing, and nothing that could bring them is in flight.
+bool wait_is_root(Warp&, const Group& g) {
+  const auto* bar = reinterpret_cast<const Mbarrier*>(g.wait.a);
+  return bar->pending == 0 && bar->tx_count != 0;
+}
+
 Flow wait(Warp& w, const Inst& in, uint32_t mask) {
   const Question first = question(w, in, __builtin_ctz(mask));
   const bool uniform = same_question(w, in, mask);
@@ -280,6 +286,7 @@ Flow wait(Warp& w, const Inst& in, uint32_t mask) {
   wait.finish = wait_finish;
   wait.describe = wait_describe;
   wait.explain = wait_explain;
+  wait.is_root = wait_is_root;
   wait.may_fail = true;
   wait.a = reinterpret_cast<uint64_t>(first.bar);
   wait.b = first.phase;

@@ -1,0 +1,52 @@
+"""Reads plots/data/*.csv: a header of '# key: value' lines, then one row for each process that measured."""
+
+import csv
+import sys
+from pathlib import Path
+from statistics import median
+
+FOLDER = Path(__file__).resolve().parent / "data"
+NEEDED = ("device", "driver", "toolkit", "date", "commit")
+
+
+def newest():
+    files = sorted(FOLDER.glob("*.csv"), key=lambda p: (load(p)[0]["date"], p.name))
+    if not files:
+        print(f"plots: there is no data in {FOLDER}\n  try    make bench, on a Hopper GPU", file=sys.stderr)
+        sys.exit(2)
+    return files[-1]
+
+
+def load(path):
+    """(header, rows); numbers as numbers. A file without its provenance is refused."""
+    lines = Path(path).read_text().splitlines()
+    header = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+    missing = [key for key in NEEDED if key not in header]
+    if missing:
+        print(f"plots: {path} does not say its {', '.join(missing)}\n  try    make bench again", file=sys.stderr)
+        sys.exit(2)
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    for row in rows:
+        for key, value in row.items():
+            try:
+                row[key] = float(value) if "." in value or "e" in value else int(value)
+            except ValueError:
+                pass
+    return header, rows
+
+
+def sizes(rows):
+    return sorted({(r["m"], r["n"], r["k"]) for r in rows})
+
+
+def lessons(rows):
+    return sorted({r["lesson"] for r in rows})
+
+
+def pick(rows, lesson, size, key):
+    return [r[key] for r in rows if r["lesson"] == lesson and (r["m"], r["n"], r["k"]) == size]
+
+
+def middle(rows, lesson, size, key):
+    values = pick(rows, lesson, size, key)
+    return median(values) if values else None
