@@ -77,7 +77,8 @@ def compare(name, program):
         die(f"{path.relative_to(ROOT)} does not exist", "why   the answers of a Hopper GPU are not recorded yet",
             "try   make record, on a machine with one", code=WRONG)
     want = body(path.read_text().splitlines())
-    code, got, errors = run(Path(program), os.environ)
+    # These programs look at raw memory on purpose (tiles off their period, patterns read as they lie): no checker.
+    code, got, errors = run(Path(program), dict(os.environ, EMU_CHECK="off"))
     got = body(got)
     if code == 0 and got == want and want:
         print(f"{len(got)} lines equal to {path.relative_to(ROOT)}")
