@@ -5,16 +5,15 @@ using namespace record;
 
 namespace {
 
-#define REDUCTIONS(X)                                                                                      \
-  X("add.u32", 4)                                                                                          \
-  X("add.s32", 4)                                                                                          \
-  X("add.u64", 8)                                                                                          \
-  X("add.f32", 4)                                                                                          \
-  X("add.f64", 8) X("add.noftz.f16", 2) X("add.noftz.bf16", 2) X("min.u32", 4) X("min.s32", 4)             \
-      X("min.u64", 8) X("min.s64", 8) X("min.f16", 2) X("min.bf16", 2) X("max.u32", 4) X("max.s32", 4)     \
-          X("max.u64", 8) X("max.s64", 8) X("max.f16", 2) X("max.bf16", 2) X("inc.u32", 4) X("dec.u32", 4) \
-              X("and.b32", 4) X("and.b64", 8) X("or.b32", 4) X("or.b64", 8) X("xor.b32", 4) X("xor.b64", 8)
-
+// clang-format off
+#define REDUCTIONS(X) \
+  X("add.u32", 4) X("add.s32", 4) X("add.u64", 8) X("add.f32", 4) X("add.f64", 8) \
+  X("add.noftz.f16", 2) X("add.noftz.bf16", 2) X("min.u32", 4) X("min.s32", 4) X("min.u64", 8) \
+  X("min.s64", 8) X("min.f16", 2) X("min.bf16", 2) X("max.u32", 4) X("max.s32", 4) \
+  X("max.u64", 8) X("max.s64", 8) X("max.f16", 2) X("max.bf16", 2) X("inc.u32", 4) \
+  X("dec.u32", 4) X("and.b32", 4) X("and.b64", 8) X("or.b32", 4) X("or.b64", 8) \
+  X("xor.b32", 4) X("xor.b64", 8)
+// clang-format on
 struct Reduction {
   const char* name;
   int bytes;
