@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "emulator/async.hpp"
-#include "emulator/isa/barrier.hpp"
 #include "emulator/mbarrier.hpp"
 
 namespace emu {

@@ -368,12 +368,6 @@ bool Decoder::find_frame_slot(const std::string& name, FrameSlot* out) const {
   return true;
 }
 
-const FrameSlot& Decoder::frame_slot(const std::string& name) {
-  auto it = frame_slots_.find(name);
-  if (it == frame_slots_.end()) refuse("'" + name + "' is no .param variable of this function");
-  return it->second;
-}
-
 Decoder::Address Decoder::address_of(const Operand& o, Space space) {
   if (o.kind != Operand::Kind::address) refuse("an address in [ ] was expected");
   const Operand& base = o.items[0];

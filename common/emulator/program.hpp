@@ -176,8 +176,8 @@ class Decoder {
   void need_all_function_pointers();  // an indirect call may reach every function in a table
   const Function& function() const { return *function_; }
   const Module& module() const { return module_; }
-  const FrameSlot& frame_slot(const std::string& name);  // a .param variable of the function
   Program& program() { return program_; }
+  // A .param variable of the function.
   bool find_frame_slot(const std::string& name, FrameSlot* out) const;
 
  private:

@@ -162,8 +162,6 @@ class Warp {
   const std::array<Group, 32>& groups() const { return groups_; }
   int group_count() const { return group_count_; }
 
-  // Asynchronous operations of this warp's threads (see async.hpp); what they hold is up to their family.
-  struct ThreadGroups;
   unsigned registers = 0;          // a thread's, as setmaxnreg left them
   bool watch_registers = false;    // the observer wants to see every instruction
   uint64_t idle_instructions = 0;  // executed since anything observable changed

@@ -104,7 +104,6 @@ class GlobalShadow {
     last_page_ = UINT64_MAX;
     last_ = nullptr;
   }
-  size_t pages() const { return pages_.size(); }
 
  private:
   std::unordered_map<uint64_t, std::unique_ptr<Shadow>> pages_;

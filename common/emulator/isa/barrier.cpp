@@ -1,6 +1,5 @@
 // bar, barrier, barrier.cluster, bar.warp.sync (PTX ISA 9.7.13.1 to 9.7.13.3).
-#include "emulator/isa/barrier.hpp"
-
+#include "emulator/machine.hpp"
 #include "emulator/mbarrier.hpp"
 
 namespace emu {
@@ -333,13 +332,10 @@ void decode_warp_sync(Decoder& d, const Match&, Inst& in) {
 
 }  // namespace
 
-void barriers_after_exit(Cta& cta, Warp&) {
-  for (uint32_t id = 0; id < 16; ++id) complete_if_all_arrived(cta, id);
-  if (cta.cluster && cta.cluster->ctas.size() > 0) complete_cluster(*cta.cluster);
-}
-
-void Cta::lanes_exited(Warp& warp) {
-  barriers_after_exit(*this, warp);
+// Completes barriers that only waited for lanes that have now exited (PTX ISA 9.7.12.7).
+void Cta::lanes_exited(Warp&) {
+  for (uint32_t id = 0; id < 16; ++id) complete_if_all_arrived(*this, id);
+  if (cluster && !cluster->ctas.empty()) complete_cluster(*cluster);
 }
 
 std::vector<Form> barrier_forms() {
