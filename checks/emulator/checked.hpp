@@ -1,0 +1,96 @@
+// Small kernels under the checker: what is reported for a body of PTX, under several schedules.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emulator/checker/checker.hpp"
+#include "emulator/report.hpp"
+#include "emulator/tensor_map.hpp"
+#include "support.hpp"
+
+namespace checked {
+
+// One tile and one barrier. kInit: %r1 is the tile, %r2 the barrier, %p1 says "not thread 0"; thread 0 initialises
+// the barrier for one arrival.
+inline const char* const kShared = ".shared .align 1024 .b8 tile[128];\n.shared .align 8 .b64 bar;\n";
+inline const std::string kInit =
+    "mov.u32 %r1, tile;\nmov.u32 %r2, bar;\nsetp.ne.u32 %p1, %t, 0;\n@%p1 bra INIT;\n"
+    "mbarrier.init.shared::cta.b64 [%r2], 1;\nINIT: bar.sync 0;\n";
+// 64 bytes onto the tile, and their announcement.
+inline const std::string kCopy =
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%in], 64, [%r2];\n";
+inline const std::string kExpect = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 64;\n";
+inline const std::string kRead = "ld.shared.u32 %r3, [%r1];\nst.global.u32 [%out], %r3;\n";
+// 16 bytes written by the thread, and stored to its input.
+inline const std::string kWrite = "st.shared.v4.u32 [%r1], {%t, %t, %t, %t};\n";
+inline const std::string kFence = "fence.proxy.async.shared::cta;\n";
+inline const std::string kStore =
+    "cp.async.bulk.global.shared::cta.bulk_group [%in], [%r1], 16;\ncp.async.bulk.commit_group;\n";
+
+inline std::string by_thread_0(const std::string& label, const std::string& body) {
+  return "@%p1 bra " + label + ";\n" + body + label + ":\n";
+}
+inline std::string wait(const std::string& label, int parity) {
+  return label + ": mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], " + std::to_string(parity) +
+         ";\n@!%p2 bra " + label + ";\n";
+}
+
+// A tensor of 16-bit elements in global memory, all 1.0 as bf16; the module's variable `map` is its map.
+struct Tensor {
+  uint64_t columns, rows;
+  uint32_t box_columns, box_rows;
+  int swizzle;  // as CUtensorMapSwizzle
+
+  std::string declare(emu_test::Runner& runner) const {
+    const uint64_t size[] = {columns, rows}, stride[] = {2 * columns};
+    const uint32_t box[] = {box_columns, box_rows}, step[] = {1, 1};
+    const std::vector<uint16_t> ones(columns * rows, 0x3F80);
+    const uint64_t address = runner.machine.memory.allocate(2 * ones.size(), "tensor");
+    std::memcpy(runner.machine.memory.at(address, 2 * ones.size()), ones.data(), 2 * ones.size());
+    alignas(64) std::byte bytes[emu::kTensorMapBytes];
+    std::string why, text = ".global .align 128 .b8 map[128] = {";
+    const int code =
+        emu::encode_tensor_map(bytes, 1, 2, address, size, stride, box, step, 0, swizzle, 0, 0, &why);
+    CAPTURE(why);
+    REQUIRE(code == 0);
+    for (size_t i = 0; i < sizeof bytes; ++i)
+      text += (i ? ", " : "") + std::to_string(static_cast<unsigned>(bytes[i]));
+    return text + "};\n";
+  }
+};
+
+// Ids of what is reported, errors and advice, under each schedule; one string when all agree. Every thread has 16
+// words of input, all 7, and one word of output.
+inline std::string reported(const std::string& body, const std::string& shared = kShared,
+                            unsigned threads = 64, const Tensor* tensor = nullptr) {
+  std::string all;
+  for (const char* schedule : {"in-order", "late", "random:1", "random:2", "random:3"}) {
+    emu::Report& report = emu::Report::instance();
+    report.clear();
+    report.quiet = true;
+    emu::check::Checker checker;
+    emu_test::Runner runner;
+    emu_test::Options o;
+    o.threads = threads;
+    o.in_words = 16;
+    o.out_words = 1;
+    o.declarations = shared + (tensor ? tensor->declare(runner) : "");
+    o.schedule = schedule;
+    o.observer = &checker;
+    const std::string fault = runner.fault(body, std::vector<uint32_t>(threads * 16, 7), o).id;
+    std::string ids = fault == "none" ? "" : "fault " + fault + " ";
+    for (const emu::Finding& f : report.findings())
+      ids += (f.severity == emu::Severity::advice ? "advice " : "") + f.id + " ";
+    report.clear();
+    report.quiet = false;
+    if (ids.empty()) ids = "nothing";
+    if (all.empty())
+      all = ids;
+    else if (all != ids)
+      return all + "but under " + schedule + " " + ids;
+  }
+  return all;
+}
+
+}  // namespace checked
