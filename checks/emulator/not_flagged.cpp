@@ -108,6 +108,9 @@ TEST_CASE("not flagged: 6 wgmmas of one shape on the same accumulators with no f
   CHECK(two("add.f32 %f0, %f0, %f0;\n") == "accumulator-in-flight ");
   CHECK(two(wait + "add.f32 %f0, %f0, %f0;\n") == "missing-wgmma-fence ");
   CHECK(two(wait + "add.f32 %f0, %f0, %f0;\n" + kMmaFence) == "nothing");
+  // the compiler may have moved the write past the fence; with no fence since the wait it cannot have
+  CHECK(two(wait + kMmaFence + "mov.f32 %f0, 0f00000000;\n") == "nothing");
+  CHECK(two(wait + "mov.f32 %f0, 0f00000000;\n") == "missing-wgmma-fence ");
 }
 
 TEST_CASE("not flagged: 7 reads of elements outside the tensor, which the copy fills") {

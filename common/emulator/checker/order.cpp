@@ -283,6 +283,7 @@ void Checker::on_commit(Warp& w, const Inst&, uint32_t mask, GroupKind kind) {
 void Checker::on_group_wait(Warp& w, const Inst&, uint32_t mask, GroupKind kind, uint32_t n, bool read) {
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == GroupKind::wgmma) {
+    ++state.steps;  // what is written from now on needs a fence of its own
     const size_t commits = state.wgmma_commits.size();
     if (commits > n) {
       const uint32_t done = state.wgmma_commits[commits - n - 1];

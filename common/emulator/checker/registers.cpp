@@ -64,6 +64,13 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
     return slot < state.registers.size() ? &state.registers[slot] : nullptr;
   };
   auto held = [&](const WarpState::Register* r) { return r && r->accumulator > state.wgmma_done; };
+  // The compiler may move what writes a register past a fence that stood behind it in the source, so a fence since the
+  // last wait covers what is written after it, too.
+  auto written = [&](WarpState::Register& reg) {
+    const bool covered = state.fenced_step && state.fenced_step == state.steps;
+    reg.written = covered ? state.fenced_step : ++state.steps;
+    reg.written_at = in.source;
+  };
   WarpState::Register* to = find(in.d);
   if (role ==
       Role::move) {  // a copy of a register in flight is in flight, too: the compiler renames accumulators
@@ -75,8 +82,7 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
       return;
     }
     if (to) {
-      to->written = ++state.steps;
-      to->written_at = in.source;
+      written(*to);
       to->accumulator = 0;
     }
     return;
@@ -99,8 +105,7 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
     for (Ref r : in.extra->refs) touched(r);
   if (to && to->accumulator) {
     if (held(to)) touched(in.d);
-    to->written = ++state.steps;
-    to->written_at = in.source;
+    written(*to);
   }
   if (to && to->fragment > state.wgmma_done)
     register_finding(who, "accumulator-in-flight",
