@@ -36,3 +36,19 @@ TEST_CASE("checker: two warps that use a word with no barrier between") {
                  "@!%p2 st.shared.u32 [%r1+4], %t;\nbar.sync 0;\n@!%p1 ld.shared.u32 %r3, [%r1];\n@!%p2 "
                  "st.shared.u32 [%r1], %t;\n") == "data-race ");
 }
+
+TEST_CASE(
+    "checker: reductions of the copy engine need no order among themselves, whoever reads the sum does") {
+  const std::string reduce = "@%p3 bra R;\n" + kWrite + kFence +
+                             "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], 16;\n"
+                             "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nR:\n";
+  // lane 0 of either warp adds 16 bytes of its own to the first thread's input
+  const std::string start =
+      "mov.u32 %r1, tile;\nand.b32 %r4, %t, 31;\nsetp.ne.u32 %p3, %r4, 0;\nadd.u32 %r1, %r1, %t;\n"
+      "mul.wide.u32 %rd1, %t, 64;\nsub.u64 %rd1, %in, %rd1;\nsetp.ne.u32 %p1, %t, 0;\n";
+  const std::string read = by_thread_0("A", "ld.global.u32 %r3, [%rd1];\nst.global.u32 [%out], %r3;\n");
+  CHECK(reported(start + reduce + "bar.sync 0;\n" + read) == "nothing");
+  CHECK(reported(start + reduce + read) == "read-before-stored ");
+  const std::string store = by_thread_0("S", "st.global.u32 [%rd1], %t;\n");
+  CHECK(reported(start + store + reduce) == "data-race ");
+}

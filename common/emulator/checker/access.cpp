@@ -84,6 +84,36 @@ void Checker::mark_used(const Accessor& who, Tag write) {
   });
 }
 
+// The first access of the tag that not all lanes of the accessor are ordered after; 0 when there is none.
+Tag Checker::first_unordered(const Accessor& who, Tag tag) const {
+  Tag first = 0;
+  records_.each(tag, [&](Tag t) {
+    if (!first && !ordered_all(who, t)) first = t;
+  });
+  return first;
+}
+
+// Reductions of the copy engine are relaxed atomics (PTX ISA 9.7.9.25.5.1): they need no order among themselves.
+bool Checker::reduces(Tag single) const {
+  const Record& r = records_.of(single);
+  if (r.kind != Record::Kind::op || r.source < 0) return false;
+  const auto& text = program_->sources[static_cast<size_t>(r.source)];
+  return text->opcode == "cp" && text->modifiers[0] == "reduce";
+}
+
+// The writers of a byte when a reduction joins them: whoever reads must know of all that it is not ordered after, and
+// other reductions must know of the ordinary write before.
+Tag Checker::with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space) {
+  Tag kept = 0, race = 0;
+  records_.each(writers, [&](Tag t) {
+    const bool ordered = ordered_all(who, t);
+    if (!ordered && !reduces(t)) race = t;
+    if (!ordered || !reduces(t)) kept = records_.combine(kept, t);
+  });
+  if (race) conflict(who, true, race, true, address, space);
+  return records_.combine(kept, me);
+}
+
 void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                          Space space) {
   for (size_t i = 0; i < bytes;) {
@@ -94,7 +124,7 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
     } else if (!prior) {
       if (space == Space::shared) unwritten(who, address + i);
     } else if (!ordered_all(who, prior)) {
-      conflict(who, false, prior, true, address + i, space);
+      conflict(who, false, first_unordered(who, prior), true, address + i, space);
     } else {
       const Record& r = records_.of(prior);
       Accessor all = who;
@@ -131,25 +161,25 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
 
 void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                           Space space) {
+  const bool reducing = who.op && reduces(me);
   for (size_t i = 0; i < bytes;) {
     size_t end = i + 1;
     while (end < bytes && write[end] == write[i] && read[end] == read[i]) ++end;
     const Tag readers = read[i], writer = write[i];
+    Tag now = me;
     if (readers && !settled(who, readers, &good_readers_)) {
-      Tag first = 0;
-      records_.each(readers, [&](Tag t) {
-        if (!first && !ordered_all(who, t)) first = t;
-      });
-      conflict(who, true, first, false, address + i, space);
+      conflict(who, true, first_unordered(who, readers), false, address + i, space);
+    } else if (writer && reducing) {
+      now = with_reduction(who, writer, me, address + i, space);
     } else if (writer && !settled(who, writer, &good_writer_)) {
       // Lanes of one instruction may store to one place: the value of one of them stays.
       const Record &mine = records_.of(me), &theirs = records_.of(writer);
       if (!(mine.kind == Record::Kind::threads && theirs.kind == mine.kind && theirs.source == mine.source))
-        conflict(who, true, writer, true, address + i, space);
+        conflict(who, true, first_unordered(who, writer), true, address + i, space);
     }
+    std::fill(write + i, write + end, now);
     i = end;
   }
-  std::fill(write, write + bytes, me);
   std::fill(read, read + bytes, 0u);
 }
 

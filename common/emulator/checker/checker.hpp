@@ -214,6 +214,9 @@ class Checker : public Observer {
   bool own(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
   bool settled(const Accessor& who, Tag tag, Tag* memo);
   bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
+  Tag first_unordered(const Accessor& who, Tag tag) const;
+  bool reduces(Tag single) const;
+  Tag with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space);
   void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                   Space space);
   void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
