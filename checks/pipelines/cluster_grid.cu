@@ -37,7 +37,8 @@ __global__ void __cluster_dims__(4, 1, 1) products(const __grid_constant__ CUten
     for (int i = 0; i < kRounds; ++i) {
       const int s = i % kDepth;
       if (i >= kDepth) spin(&empty[s], (i / kDepth - 1) & 1);
-      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[s], uint32_t{kBytes});
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[s],
+                                     uint32_t{kBytes});
       const int32_t from_x[] = {0, static_cast<int32_t>((i * 2 + row) * kSide + col * kSide / 2)};
       const int32_t from_y[] = {0, static_cast<int32_t>((i * 2 + col) * kSide + row * kSide / 2)};
       ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, x[s] + col * kHalf, &map_x, from_x,
