@@ -52,3 +52,51 @@ TEST_CASE(
   const std::string store = by_thread_0("S", "st.global.u32 [%rd1], %t;\n");
   CHECK(reported(start + store + reduce) == "data-race ");
 }
+
+namespace {
+
+// 64 threads bring a word each by cp.async, which completes on a barrier for `count` arrivals, and read another's word.
+std::string words_by_cp_async(int count) {
+  return "mov.u32 %r1, words;\nmov.u32 %r2, bar;\nsetp.ne.u32 %p1, %t, 0;\n@%p1 bra INIT;\n"
+         "mbarrier.init.shared::cta.b64 [%r2], " +
+         std::to_string(count) +
+         ";\nINIT: bar.sync 0;\nshl.b32 %r4, %t, 2;\nadd.u32 %r5, %r1, %r4;\n"
+         "cp.async.ca.shared.global [%r5], [%in], 4;\ncp.async.mbarrier.arrive.noinc.shared::cta.b64 "
+         "[%r2];\n" +
+         wait("W", 0) +
+         "xor.b32 %r4, %r4, 252;\nadd.u32 %r5, %r1, %r4;\nld.shared.u32 %r3, [%r5];\nst.global.u32 [%out], "
+         "%r3;\n";
+}
+
+// One warp reads a box of 12 rows of `row` bytes word after word, from its second row on, and undoes the 128B pattern.
+std::string reported_of_rows(unsigned row) {
+  const Tensor tensor{row / 2, 12, row / 2, 12, 3};
+  const std::string words = std::to_string(row / 4);
+  const std::string copy = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " + std::to_string(12 * row) +
+                           ";\nmov.u64 %rd1, map;\ncvta.global.u64 %rd2, %rd1;\n"
+                           "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                           "[%r1], [%rd2, {0, 0}], [%r2];\n";
+  const std::string read = "add.u32 %r7, %t, " + words + ";\nNEXT: div.u32 %r3, %r7, " + words +
+                           ";\nrem.u32 %r4, %r7, " + words +
+                           ";\nshl.b32 %r3, %r3, 7;\nshl.b32 %r4, %r4, 2;\nadd.u32 %r3, %r3, %r4;\n"
+                           "add.u32 %r3, %r3, %r1;\nshr.u32 %r4, %r3, 3;\nand.b32 %r4, %r4, 112;\n"
+                           "xor.b32 %r3, %r3, %r4;\nld.shared.u32 %r5, [%r3];\nadd.u32 %r7, %r7, 32;\n"
+                           "setp.lt.u32 %p3, %r7, " +
+                           std::to_string(3 * row) + ";\n@%p3 bra NEXT;\n";
+  return reported(kInit + by_thread_0("A", copy) + wait("W", 0) + read,
+                  ".shared .align 1024 .b8 tile[1536];\n.shared .align 8 .b64 bar;\n", 32, &tensor);
+}
+
+}  // namespace
+
+TEST_CASE("checker: copies that complete on a barrier for one arrival too few are not waited for") {
+  const std::string shared = ".shared .align 16 .b8 words[256];\n.shared .align 8 .b64 bar;\n";
+  CHECK(reported(words_by_cp_async(64), shared) == "nothing");
+  CHECK(reported(words_by_cp_async(63), shared) == "read-before-landed ");
+}
+
+TEST_CASE("checker: a reader of rows shorter than the pattern's span is not accused of another pattern") {
+  CHECK(reported_of_rows(128) == "nothing");
+  CHECK(reported_of_rows(64) == "nothing");
+  CHECK(reported_of_rows(32) == "nothing");
+}

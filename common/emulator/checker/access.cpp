@@ -274,15 +274,12 @@ void Checker::on_async_issue(AsyncOp& op) {
   CtaState& cta = cluster.ctas[w.cta.cluster_rank];
   WarpState& state = cta.warps[static_cast<size_t>(w.index)];
   if (op.kind == AsyncOp::Kind::cp_async_arrive) {
-    // The phase cannot complete before this arrive; what it vouches for is known now.
-    if (op.barrier) {
-      BarrierState& b = barrier_state(*op.barrier);
-      rotate(b);
-      for_lanes(op.lanes, [&](int l) {
-        LaneState& lane = state.lanes[static_cast<size_t>(l)];
-        if (lane.cp_component) b.gathering.raise(Clock::order, lane.cp_component, lane.cp_issued);
-      });
-    }
+    // Each lane's arrive vouches, when it lands, for the copies that its lane has issued by now.
+    std::array<uint32_t, 32> issued{};
+    for_lanes(op.lanes,
+              [&](int l) { issued[static_cast<size_t>(l)] = state.lanes[static_cast<size_t>(l)].cp_issued; });
+    copy_arrives_.push_back(issued);
+    op.observer_data = copy_arrives_.size();
     return;
   }
   OpState s;
@@ -365,6 +362,8 @@ void Checker::on_async_issue(AsyncOp& op) {
       Mbarrier* barrier = op.barrier ? find_mbarrier(*range.owner, op.barrier->address) : nullptr;
       const uint32_t next = add_op(op, s, barrier, who);
       ops_[last].next_copy = next;
+      ops_[next].tile = ops_[last].tile;
+      ops_[next].dense = ops_[last].dense;
       last = r.detail = next;
       here = records_.add(r) << 5;
     }
@@ -391,7 +390,8 @@ uint32_t Checker::add_op(AsyncOp& op, OpState s, Mbarrier* barrier, const Access
 }
 
 void Checker::on_async_complete(AsyncOp& op) {
-  if (!op.observer_data || op.kind == AsyncOp::Kind::cp_async_arrive) return;
+  landing_copy_arrive_ = op.kind == AsyncOp::Kind::cp_async_arrive ? op.observer_data : 0;
+  if (!op.observer_data || landing_copy_arrive_) return;
   if (!clusters_.count(op.warp->cta.cluster)) return;
   auto& barriers = cluster_of(op.warp->cta).barriers;
   for (uint32_t index = static_cast<uint32_t>(op.observer_data); index; index = ops_[index].next_copy) {

@@ -119,7 +119,8 @@ struct OpState {
   uint16_t rank = 0, warp = 0;
   uint8_t lane = 0;
   int32_t source = -1;
-  uint32_t tile = 0;  // tensor loads: where the box starts in shared memory
+  uint32_t tile = 0;   // tensor loads: where the box starts in shared memory
+  bool dense = false;  // tensor loads: the box leaves no gaps between its rows
   bool landed = false;
   Component done = 0;  // whoever holds done >= done_value is ordered after its writes
   uint32_t done_value = 0;
@@ -176,6 +177,9 @@ class Checker : public Observer {
   Records records_;
   GlobalShadow global_;
   std::vector<OpState> ops_;
+  // For each cp.async.mbarrier.arrive under way, which cp.async of its lanes come before it; and the one that lands now.
+  std::vector<std::array<uint32_t, 32>> copy_arrives_;
+  uint64_t landing_copy_arrive_ = 0;
   std::map<const Cluster*, ClusterState> clusters_;
   const Cta* last_cta_ = nullptr;
   ClusterState* last_cluster_ = nullptr;

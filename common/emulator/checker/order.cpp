@@ -9,6 +9,8 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   records_.clear();
   global_.clear();
   ops_.assign(1, OpState());
+  copy_arrives_.clear();
+  landing_copy_arrive_ = 0;
   clusters_.clear();
   last_cta_ = nullptr;
   global_words_.clear();
@@ -229,7 +231,15 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
   if (!clusters_.count(bar.cta->cluster)) return;  // a copy that lands after its CTA has ended: reported then
   BarrierState& b = barrier_state(bar);
   rotate(b);
-  if (op == MbarrierOp::complete_tx || op == MbarrierOp::cp_async_arrive) return;  // engines: on_async_*
+  if (op == MbarrierOp::cp_async_arrive) {
+    const LaneState& arrives =
+        cta_of(w.cta).warps[static_cast<size_t>(w.index)].lanes[static_cast<size_t>(lane)];
+    if (landing_copy_arrive_ && arrives.cp_component)
+      b.gathering.raise(Clock::order, arrives.cp_component,
+                        copy_arrives_[landing_copy_arrive_ - 1][static_cast<size_t>(lane)]);
+    return;
+  }
+  if (op == MbarrierOp::complete_tx) return;  // the engine's: on_async_complete
   check_initialised(w, in, 1u << lane, b);
   if (op == MbarrierOp::expect_tx) {
     b.announced += static_cast<uint64_t>(amount);

@@ -20,9 +20,14 @@ bool regular(const uint64_t* address, Swizzle p, uint32_t base, uint32_t step) {
 
 void Checker::check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t op, const Accessor& who) {
   if (box.empty()) return;
-  uint64_t first = box[0].address;
-  for (auto& r : box) first = std::min(first, r.address);
+  uint64_t first = box[0].address, end = first, bytes = 0;
+  for (auto& r : box) {
+    first = std::min(first, r.address);
+    end = std::max(end, r.address + r.bytes);
+    if (r.owner == box[0].owner) bytes += r.bytes;
+  }
   ops_[op].tile = static_cast<uint32_t>(first) & ~127u;
+  ops_[op].dense = bytes == end - first;
   const Swizzle s = ops_[op].swizzle;
   const uint32_t period = swizzle_period(s);
   if (!period || ops_[op].tile % period == 0) return;
@@ -77,11 +82,22 @@ void Checker::check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor
   const Record& r = records_.of(shadow.writes()[e.addr[0]]);
   if (r.kind != Record::Kind::op || ops_[r.detail].kind != AsyncOp::Kind::tensor_load) return;
   const OpState& copy = ops_[r.detail];
+  // Lanes whose walk goes on from the lane before in the same box. Boxes need not be neighbours, and rows shorter than the
+  // pattern's span leave gaps: there an uneven step says nothing.
+  if (!copy.dense) return;
+  bool even = true;
+  uint32_t box = r.detail;
   for (int l = 1; l < 32; ++l) {
     const Record& other = records_.of(shadow.writes()[e.addr[l]]);
-    if (other.kind != Record::Kind::op || ops_[other.detail].source != copy.source) return;
+    if (other.kind != Record::Kind::op || ops_[other.detail].source != copy.source ||
+        !ops_[other.detail].dense)
+      return;
+    if (other.detail == box)
+      even = even && swizzled(copy.swizzle, static_cast<uint32_t>(e.addr[l])) ==
+                         swizzled(copy.swizzle, static_cast<uint32_t>(e.addr[l - 1])) + e.bytes;
+    box = other.detail;
   }
-  if (regular(e.addr, copy.swizzle, 0, e.bytes)) return;
+  if (even) return;
   for (bool relative : {false, true})
     for (Swizzle p : kPatterns) {
       const uint32_t base = relative ? copy.tile : 0;
