@@ -7,6 +7,7 @@
 #include "kernel/cluster.cuh"
 #include "kernel/epilogue.cuh"
 #include "kernel/gemm_tile.cuh"
+#include "kernel/launch.cuh"
 #include "kernel/pipeline.cuh"
 #include "kernel/wait.cuh"
 #include "ptx/bulk_group.cuh"
@@ -14,6 +15,7 @@
 #include "ptx/cp_async_bulk_tensor.cuh"
 #include "ptx/elect.cuh"
 #include "ptx/fence.cuh"
+#include "ptx/griddepcontrol.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/setmaxnreg.cuh"
 #include "ptx/wgmma.cuh"
@@ -25,14 +27,16 @@ constexpr int BK = 64;  // of the sum at a time
 static_assert(BK * sizeof(bf16) == 128, "the 128-byte swizzle allows boxes of at most 128 bytes a row");
 
 // One choice of sizes. kConsumers_: consumer warpgroups, 64 rows of the tile each; BN_: columns of the tile, 128 or
-// 256; kCluster_: CTAs, one below the other in C, that share the tile of B.
-template <int kConsumers_, int BN_, int kStages_, int kCluster_>
+// 256. CTAs of a cluster: kBelow_ of them one below the other in C, which share the tile of B, or kBeside_ side by side,
+// which share the tile of A.
+template <int kConsumers_, int BN_, int kStages_, int kBelow_, int kBeside_ = 1>
 struct Shape {
-  static constexpr int kConsumers = kConsumers_, kStages = kStages_, kCluster = kCluster_;
+  static constexpr int kConsumers = kConsumers_, kStages = kStages_;
+  static constexpr int kBelow = kBelow_, kBeside = kBeside_, kCluster = kBelow * kBeside;
   static constexpr int BM = 64 * kConsumers, BN = BN_;
   static constexpr int kThreads = 128 * (1 + kConsumers);
-  static constexpr int kShareB = BN / kCluster;  // rows of B that one CTA fetches for the cluster
-  static constexpr uint16_t kAllCtas = (1 << kCluster) - 1;
+  static constexpr int kBoxA = BM / kBeside, kBoxB = BN / kBelow;  // rows that one CTA fetches
+  static_assert(kBelow == 1 || kBeside == 1, "the CTAs of a cluster share one tile, with all of them");
   static constexpr uint32_t kTileBytes = (BM + BN) * BK * sizeof(bf16);  // what lands on one stage
 
   struct Smem {
@@ -49,19 +53,37 @@ struct Shape {
 // 65536 registers are 168 for each of 384 threads. A consumer needs 128 for its accumulators alone.
 constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
 
-// C = A * B^T.  tmap_a: A, m x k in boxes of BM x BK; tmap_b: B, n x k in boxes of kShareB x BK.  tmap_c: C,
+// [region fetch]
+// Brings the tile of kSharers boxes of kBox x BK elements that begins at (row, col). With several sharers each CTA of the
+// cluster fetches one box, for all of them.
+template <int kBox, int kSharers>
+__device__ __forceinline__ void fetch(bf16* tile, const CUtensorMap& tmap, int col, int row,
+                                      uint64_t* full_bar, int rank) {
+  if constexpr (kSharers == 1) {
+    ptx::cp_async_bulk_tensor_2d(tile, &tmap, col, row, full_bar);
+  } else {
+    ptx::cp_async_bulk_tensor_2d_multicast(tile + rank * kBox * BK, &tmap, col, row + rank * kBox, full_bar,
+                                           (1 << kSharers) - 1);
+  }
+}
+// [end region]
+
+// C = A * B^T.  tmap_a: A, m x k in boxes of kBoxA x BK; tmap_b: B, n x k in boxes of kBoxB x BK.  tmap_c: C,
 // m x n in boxes of 16 x 64.  A grid of any number of clusters: each takes every gridDim-th group of tiles.
 template <class S>
 __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     gemm(const __grid_constant__ CUtensorMap tmap_a, const __grid_constant__ CUtensorMap tmap_b,
          const __grid_constant__ CUtensorMap tmap_c, int m, int n, int k) {
-  constexpr int kRows = S::kCluster * S::BM;  // of C, that a cluster computes at a time
+  constexpr int kRows = S::kBelow * S::BM;   // of C, that a cluster
+  constexpr int kCols = S::kBeside * S::BN;  // computes at a time
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   typename S::Smem& smem = *reinterpret_cast<typename S::Smem*>(smem_bytes);
   const int rank = ptx::cluster_ctarank();
+  const int below = S::kBelow > 1 ? rank * S::BM : 0;    // where in it this
+  const int beside = S::kBeside > 1 ? rank * S::BN : 0;  // CTA's tile begins
   const int warpgroup = threadIdx.x / 128;
   const int k_tiles = (k + BK - 1) / BK;
-  const int tiles = ((m + kRows - 1) / kRows) * ((n + S::BN - 1) / S::BN);
+  const int tiles = ((m + kRows - 1) / kRows) * ((n + kCols - 1) / kCols);
   const int first = blockIdx.x / S::kCluster, step = gridDim.x / S::kCluster;
 
   if (threadIdx.x == 0) {
@@ -72,6 +94,7 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     ptx::fence_mbarrier_init_release_cluster();
   }
   lab::cluster_meet();
+  ptx::griddepcontrol_wait();  // so far the kernel in front may still have been at work
 
   if (warpgroup == 0) {  // ---- producer
     // [region producer]
@@ -79,20 +102,13 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     if (threadIdx.x < 32 && ptx::elect_sync()) {
       lab::Slot<S::kStages> slot;  // goes on from tile to tile
       for (int i = first; i < tiles; i += step) {
-        const lab::OutputTile tile = lab::output_tile<kRows, S::BN>(i, m, n);  // of the cluster
+        const lab::OutputTile tile = lab::output_tile<kRows, kCols>(i, m, n);  // of the cluster
         for (int t = 0; t < k_tiles; ++t, ++slot) {
           lab::wait(&smem.empty_bar[slot.stage], slot.parity ^ 1);
           uint64_t* full_bar = &smem.full_bar[slot.stage];
           ptx::mbarrier_arrive_expect_tx(full_bar, S::kTileBytes);
-          ptx::cp_async_bulk_tensor_2d(smem.a[slot.stage], &tmap_a, t * BK, tile.row + rank * S::BM,
-                                       full_bar);
-          if constexpr (S::kCluster == 1) {
-            ptx::cp_async_bulk_tensor_2d(smem.b[slot.stage], &tmap_b, t * BK, tile.col, full_bar);
-          } else {
-            ptx::cp_async_bulk_tensor_2d_multicast(smem.b[slot.stage] + rank * S::kShareB * BK, &tmap_b,
-                                                   t * BK, tile.col + rank * S::kShareB, full_bar,
-                                                   S::kAllCtas);
-          }
+          fetch<S::kBoxA, S::kBeside>(smem.a[slot.stage], tmap_a, t * BK, tile.row + below, full_bar, rank);
+          fetch<S::kBoxB, S::kBelow>(smem.b[slot.stage], tmap_b, t * BK, tile.col + beside, full_bar, rank);
         }
       }
       // Stay until every stage is empty: the other CTA's consumers arrive here to the last.
@@ -117,7 +133,7 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     for (int i = first; i < tiles; i += step) {
       lab::OutputTile tile = {};  // of the cluster
       // [todo 09.1] Find tile number i, as the producer does.
-      tile = lab::output_tile<kRows, S::BN>(i, m, n);
+      tile = lab::output_tile<kRows, kCols>(i, m, n);
       // [end]
       for (int t = 0; t < k_tiles; ++t, ++slot) {
         bool accumulate = true;
@@ -139,7 +155,9 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
       release(previous.stage);
       ++previous;
       // [end]
-      lab::store_rows(acc, smem.c[warp], tmap_c, tile.row + rank * S::BM + warp * lab::kBlockRows, tile.col);
+      if (i + step >= tiles) ptx::griddepcontrol_launch_dependents();  // the next kernel may set itself up
+      lab::store_rows(acc, smem.c[warp], tmap_c, tile.row + below + warp * lab::kBlockRows,
+                      tile.col + beside);
     }
     // [todo 09.4] After the last tile, wait until the elected lane's stores have read their blocks.
     if (ptx::elect_sync()) ptx::cp_async_bulk_wait_group_read<0>();
@@ -156,7 +174,7 @@ struct Schedule {
 
 template <class S>
 Schedule schedule(int m, int n) {
-  const int tiles = ((m - 1) / (S::kCluster * S::BM) + 1) * ((n - 1) / S::BN + 1);
+  const int tiles = ((m - 1) / (S::kBelow * S::BM) + 1) * ((n - 1) / (S::kBeside * S::BN) + 1);
   const int fit = lab::current_device().multiprocessors / S::kCluster;
   const int rounds = (tiles - 1) / fit + 1;
   return {rounds, (tiles - 1) / rounds + 1};
@@ -165,12 +183,13 @@ Schedule schedule(int m, int n) {
 template <class S>
 lab::Variant variant(const char* option, const char* help) {
   const auto prepare = [](const lab::Problem& p) -> lab::Launch {
-    const CUtensorMap tmap_a = lab::make_tensor_map_2d(p.a, p.m, p.k, S::BM, BK);
-    const CUtensorMap tmap_b = lab::make_tensor_map_2d(p.b, p.n, p.k, S::kShareB, BK);
+    const CUtensorMap tmap_a = lab::make_tensor_map_2d(p.a, p.m, p.k, S::kBoxA, BK);
+    const CUtensorMap tmap_b = lab::make_tensor_map_2d(p.b, p.n, p.k, S::kBoxB, BK);
     const CUtensorMap tmap_c = lab::make_tensor_map_2d(p.c, p.m, p.n, lab::kBlockRows, lab::kBlockCols);
     const int ctas = S::kCluster * schedule<S>(p.m, p.n).clusters;
     return [=] {
-      gemm<S><<<ctas, S::kThreads, sizeof(typename S::Smem)>>>(tmap_a, tmap_b, tmap_c, p.m, p.n, p.k);
+      lab::launch_overlapping(gemm<S>, ctas, S::kThreads, sizeof(typename S::Smem), tmap_a, tmap_b, tmap_c,
+                              p.m, p.n, p.k);
     };
   };
   return {option,
@@ -182,32 +201,38 @@ lab::Variant variant(const char* option, const char* help) {
           S::kStages};
 }
 
-using Large = Shape<2, 256, 4, 2>;   // least traffic per FLOP
+using Large = Shape<2, 256, 4, 2>;  // least traffic per FLOP
+using Wide =
+    Shape<2, 256, 4, 1, 2>;  // the same tile, the pair side by side: one of the two wastes less at the edges
 using Medium = Shape<2, 128, 6, 2>;  // for problems whose large tiles
 using Small = Shape<1, 128, 8, 1>;   // would leave SMs idle
 
-// Cycles that the main loops take: a tile is bound by the tensor core (4096 FLOP a cycle and SM) or by what the L2
-// cache delivers (64 bytes a cycle and SM, 5300 to all of them).
+// Cycles that the busiest SM takes: a tile is bound by the tensor core (4096 FLOP a cycle and SM) or by what reaches the
+// SM (64 bytes a cycle), and costs about 2000 at its ends.
 template <class S>
 double cycles(int m, int n, int k) {
-  const Schedule s = schedule<S>(m, n);
   const double flop = 2.0 * S::BM * S::BN * k;
-  const double bytes = (S::BM + S::kShareB) * sizeof(bf16) * static_cast<double>(k);
-  return s.rounds * std::max(flop / 4096, bytes / std::min(64.0, 5300.0 / (S::kCluster * s.clusters)));
+  const double bytes = (S::kBoxA + S::kBoxB) * sizeof(bf16) * static_cast<double>(k);
+  return schedule<S>(m, n).rounds * (std::max(flop / 4096, bytes / 64) + 2000);
 }
 
 size_t pick(int m, int n, int k) {
-  const double all[] = {cycles<Large>(m, n, k), cycles<Medium>(m, n, k), cycles<Small>(m, n, k)};
+  const double all[] = {cycles<Large>(m, n, k), cycles<Wide>(m, n, k), cycles<Medium>(m, n, k),
+                        cycles<Small>(m, n, k)};
   return std::min_element(std::begin(all), std::end(all)) - all;
 }
 
 int main(int argc, char** argv) {
   const std::vector<lab::Variant> kernels = {
       variant<Large>("--tile 128x256", "this tile, and clusters of 2, whatever the size of the problem"),
+      variant<Wide>("--tile 128x256/beside", "likewise, with the two CTAs side by side"),
       variant<Medium>("--tile 128x128", "likewise"),
       variant<Small>("--tile 64x128", "likewise; without any of these the program picks one"),
       variant<Shape<2, 256, 4, 1>>("--tile 128x256/1", "for comparison: no cluster"),
-      variant<Shape<1, 128, 8, 2>>("--tile 64x128/2", "for comparison: clusters of 2")};
+      variant<Shape<1, 128, 8, 2>>("--tile 64x128/2", "for comparison: clusters of 2"),
+      variant<Shape<2, 256, 2, 2>>("--stages 2", "for comparison: --tile 128x256 with a shorter ring"),
+      variant<Shape<2, 256, 3, 2>>("--stages 3", "likewise"),
+      variant<Large>("--stages 4", "--tile 128x256 as it is")};
   return lab::gemm_main(argc, argv,
                         {"09_persistent_gemm", "persistent CTAs, tile after tile", {}, 0, kernels, pick});
 }

@@ -18,8 +18,10 @@ Options parse(const std::vector<std::string>& arguments) {
 
 TEST_CASE("every option is understood") {
   const Options options =
-      parse({"--m", "128", "--n", "256", "--k", "64", "--seed", "7", "--repeat", "3", "--json", "-", "--data",
-             "integers", "--bulk", "--cublas", "--impostor", "nan"});
+      parse({"--m",        "128",      "--n",      "256",      "--k",     "64",
+             "--seed",     "7",        "--repeat", "3",        "--json",  "-",
+             "--data",     "integers", "--bulk",   "--cublas", "--known", "0123456789abcdef",
+             "--impostor", "nan"});
   CHECK(options.m == 128);
   CHECK(options.n == 256);
   CHECK(options.k == 64);
@@ -30,6 +32,7 @@ TEST_CASE("every option is understood") {
   CHECK(options.variant == "--bulk");
   CHECK(options.impostor == "nan");
   CHECK(options.cublas);
+  CHECK(options.known == "0123456789abcdef");
   CHECK(!options.help);
   CHECK(parse({"--help"}).help);
   CHECK(parse({}).m == 0);
@@ -53,6 +56,10 @@ TEST_CASE("an unknown option, word or a missing value is refused by name") {
   CHECK_THROWS_WITH_AS(parse({"8"}), doctest::Contains("unknown option \"8\""), UsageError);
   CHECK_THROWS_WITH_AS(parse({"--m"}), doctest::Contains("--m needs a value"), UsageError);
   CHECK_THROWS_WITH_AS(parse({"--data", "zeros"}), doctest::Contains("bell, integers"), UsageError);
+  CHECK_THROWS_WITH_AS(parse({"--known", "0123"}),
+                       doctest::Contains("--known takes the 16 hexadecimal digits"), UsageError);
+  CHECK_THROWS_WITH_AS(parse({"--known", "0123456789ABCDEF"}), doctest::Contains("not \"0123456789ABCDEF\""),
+                       UsageError);
   CHECK_THROWS_WITH_AS(parse({"--json", ""}), doctest::Contains("--json takes a file name"), UsageError);
 }
 
@@ -72,8 +79,8 @@ TEST_CASE("sizes: n and k are multiples of 8, m is free, no matrix reaches 2^31 
 
 TEST_CASE("the help text names every option") {
   const std::string text = lab::usage("04_tma_single_stage", "one thread", kExtra);
-  for (const char* option :
-       {"--m", "--n", "--k", "--data", "--seed", "--repeat", "--cublas", "--json", "--help", "--bulk"}) {
+  for (const char* option : {"--m", "--n", "--k", "--data", "--seed", "--repeat", "--cublas", "--known",
+                             "--json", "--help", "--bulk"}) {
     CHECK(text.find(option) != std::string::npos);
   }
 }

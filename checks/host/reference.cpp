@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "host/bf16.hpp"
+#include "host/hash.hpp"
 #include "host/inputs.hpp"
 #include "host/timing.hpp"
 
@@ -81,10 +82,26 @@ TEST_CASE("statistics: median of odd and even counts, extremes") {
   CHECK(statistics({4, 1, 2, 3}).samples == 4);
 }
 
+TEST_CASE("a hash depends on every element, its place, and the shape") {
+  const std::vector<uint16_t> matrix = random_matrix(200, 24, 5, Data::kBell);
+  const std::string hash = matrix_hash(matrix, 200, 24);
+  CHECK(hash == matrix_hash(matrix, 200, 24));
+  CHECK(hash != matrix_hash(matrix, 24, 200));
+  for (const size_t at : {size_t{0}, size_t{25}, matrix.size() - 1}) {
+    std::vector<uint16_t> changed = matrix;
+    changed[at] ^= 1;
+    CHECK(hash != matrix_hash(changed, 200, 24));
+  }
+  std::vector<uint16_t> swapped = matrix;
+  std::swap_ranges(swapped.begin(), swapped.begin() + 24, swapped.begin() + 24);
+  CHECK(hash != matrix_hash(swapped, 200, 24));
+}
+
 TEST_CASE("timing: samples last about a millisecond, buffers exceed the L2 cache twice") {
   CHECK(launches_per_sample(0.1) == 10);
   CHECK(launches_per_sample(5) == 1);
   CHECK(launches_per_sample(0) == 1);
+  CHECK(launches_per_sample(0.0001) == 100);
   CHECK(buffer_sets(1 << 20, 50 << 20) >= 64);
   CHECK(buffer_sets(500 << 20, 50 << 20) == 1);
   CHECK(buffer_sets(25 << 20, 50 << 20) * (size_t{25} << 20) > 2 * (size_t{50} << 20));

@@ -20,6 +20,12 @@ T number(const std::string& option, const std::string& text, T least, T most) {
   return value;
 }
 
+// 16 hexadecimal digits, as matrix_hash writes them.
+std::string hash(const std::string& option, const std::string& text) {
+  if (text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos) return text;
+  throw UsageError(option + " takes the 16 hexadecimal digits of a result_hash, not \"" + text + "\"");
+}
+
 std::string one_of(const std::string& option, const std::string& text,
                    const std::vector<std::string>& choices) {
   std::string list;
@@ -87,6 +93,8 @@ Options parse_options(const std::vector<std::string>& arguments, const std::vect
       options.impostor = one_of(option, value(), {"none", "zeros", "nan"});
     } else if (option == "--cublas") {
       options.cublas = true;
+    } else if (option == "--known") {
+      options.known = hash(option, value());
     } else if (option == "--help" || option == "-h") {
       options.help = true;
     } else {
@@ -116,6 +124,9 @@ std::string usage(const std::string& program, const std::string& title,
       "  --seed S           seed of the inputs (default 1)\n"
       "  --repeat R         timing samples (default: 1 emulated, 20 on a GPU)\n"
       "  --cublas           time cuBLASLt's best algorithm in turns with the kernel (GPU only)\n"
+      "  --known HASH       result_hash of a run with the same sizes, seed and data that was compared with "
+      "the\n"
+      "                     reference: an equal result is not compared again\n"
       "  --json FILE        also write the results as one JSON object; - for the standard output\n"
       "  --help             this text\n";
   for (const ExtraOption& option : extra) {

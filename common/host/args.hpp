@@ -22,6 +22,7 @@ struct Options {
   std::string json;  // where to write the JSON object; "-": stdout; empty: nowhere
   Data data = Data::kBell;
   bool cublas = false;
+  std::string known;  // hash of a result that an earlier run compared with the reference; empty: none
   bool help = false;
   std::string impostor;  // "", "none", "zeros", "nan": what to run in the kernel's place, for the checks
   std::string variant;   // "" or one of the extra options

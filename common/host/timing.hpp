@@ -15,14 +15,15 @@ struct Statistics {
 // samples: at least one value.
 Statistics statistics(std::vector<double> samples);
 
-// Milliseconds per launch by CUDA events, over `launches` launches. launch(i) starts launch number i.
-// Throws std::runtime_error when a CUDA call or a launch fails.
+// Milliseconds per launch by CUDA events, over `launches` launches. launch(i) starts launch number i; it may be called
+// again for the same i. The device is held until all launches are queued, so that the time is the device's and not that
+// of the host calls. Throws std::runtime_error when a CUDA call or a launch fails.
 double event_ms(const std::function<void(int)>& launch, int launches);
 
 // Milliseconds of one launch on the wall clock, until the device is idle.
 double wall_ms(const std::function<void()>& launch);
 
-// How many launches make a sample of about a millisecond, given the time of one.
+// How many launches make a sample of about a millisecond, given the time of one; at most 100.
 int launches_per_sample(double ms_per_launch);
 
 // How many sets of buffers of `set_bytes` to rotate through so that a launch does not find its data in the L2 cache.
