@@ -131,6 +131,8 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
       all.lanes = who.group;
       const bool same_for_all = ordered_all(all, prior);
       if (r.kind == Record::Kind::op) mark_used(same_for_all ? all : who, prior);
+      if (r.kind == Record::Kind::threads && r.rank != who.cta->cta->cluster_rank)
+        check_arrive_scope(who, prior, address + i);
       const bool generic = r.kind == Record::Kind::threads ||
                            (r.kind == Record::Kind::op && ops_[r.detail].kind == AsyncOp::Kind::cp_async);
       if (who.async_proxy && generic && !ordered_all(who, prior, Clock::fenced)) {
@@ -237,6 +239,12 @@ uint32_t Checker::thread_record(Warp& w, WarpState& state, const Inst& in, bool 
 }
 
 void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
+  if (e.space == Space::shared)
+    for_lanes(e.mask, [&](int l) {
+      if (e.owner[l] != &w.cta)
+        cta_of(*e.owner[l]).remote[thread_component(w.cta, w.index, l)] = {
+            cta_of(w.cta).warps[static_cast<size_t>(w.index)].epoch[static_cast<size_t>(l)], in.source};
+    });
   if (e.strong) {
     strong_access(w, e);
     return;

@@ -29,7 +29,9 @@ struct LaneState {
   std::vector<uint32_t> cp_commits;                        // cp_issued at each commit
   uint32_t bulk_commits = 0;
   uint32_t init_fence_epoch = 0;  // its mbarrier.inits up to this epoch are behind fence.mbarrier_init
-  bool memory_fence = false;      // has executed fence.acq_rel/sc: its relaxed atomics may carry order
+  uint32_t handed_over =
+      0;  // its accesses up to this epoch were released, but for arrivals as in WeakArrivals
+  bool memory_fence = false;  // has executed fence.acq_rel/sc: its relaxed atomics may carry order
   Component cp_component = 0, read_component = 0, done_component = 0;  // 0: not yet needed
 };
 
@@ -68,7 +70,7 @@ struct CtaState {
     uint64_t generation = 0;
     Clock gathering, complete;
   };
-  // Arrivals that threads of other CTAs made here: the latest of each thread.
+  // What threads of other CTAs did here, arrivals and accesses: the latest of each thread.
   struct Remote {
     uint32_t epoch = 0;
     int32_t source = -1;
@@ -101,6 +103,13 @@ struct BarrierState {
   std::vector<LastWait> waits;  // by thread component
 };
 
+// Arrivals of a thread in other CTAs with .release.cta, its releases of epochs first..last: they order its reads (a
+// stage is handed back), but what it wrote after epoch `released` is not handed to the other CTA.
+struct WeakArrivals {
+  uint32_t first = 0, last = 0, released = 0;
+  int32_t source = -1;
+};
+
 struct ClusterState {
   uint32_t index = 0;
   Cluster* cluster = nullptr;
@@ -110,7 +119,8 @@ struct ClusterState {
   std::map<const Mbarrier*, BarrierState> barriers;
   CtaState::Bar cluster_bar;
   std::map<uint64_t, Clock> sync_words;  // strong accesses to shared words, by rank << 32 | address
-  std::map<uint64_t, Component> warpgroup_component;  // by rank << 16 | warpgroup
+  std::map<uint64_t, Component> warpgroup_component;             // by rank << 16 | warpgroup
+  std::map<Component, std::vector<WeakArrivals>> weak_arrivals;  // by thread
 };
 
 struct OpState {
@@ -256,6 +266,7 @@ class Checker : public Observer {
   void unannounced(BarrierState& b, const OpState& op, const Accessor& who);
   void initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, BarrierState& b);
   void check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierState& b);
+  void check_arrive_scope(const Accessor& who, Tag prior, uint64_t address);
   void check_cluster_exit(CtaState& cta);
   void left_behind(const OpState& op, Cta& cta, bool store);
 };

@@ -387,7 +387,42 @@ void Checker::check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierS
   }
 }
 
-// A CTA must not end while others of its cluster may still arrive in it: some thread of it must know that they have.
+// What a thread of another CTA wrote is read: the release that handed it over must have had the scope of the cluster.
+void Checker::check_arrive_scope(const Accessor& who, Tag prior, uint64_t address) {
+  const Record& r = records_.of(prior);
+  const int lane = Records::lane_of(prior);
+  const Component thread = r.rank * who.cluster->threads_per_cta + r.warp * 32u + static_cast<uint32_t>(lane);
+  const auto found = who.cluster->weak_arrivals.find(thread);
+  if (r.cluster != who.cluster->index || found == who.cluster->weak_arrivals.end()) return;
+  for (const Knowledge& k : who.warp->knowledge) {
+    const uint32_t known = k.clock.get(Clock::order, thread);
+    for (const WeakArrivals& weak : found->second) {
+      if (!(k.mask & who.lanes) || known < weak.first || known > weak.last ||
+          records_.epoch(r, lane) <= weak.released)
+        continue;
+      Finding f;
+      f.id = "arrive-scope";
+      f.title =
+          "an arrive in another CTA hands over what its thread wrote, with a release for its own CTA only";
+      f.line = line_at(weak.source);
+      f.where = f.line.text() + "  warp " + std::to_string(r.warp) + " lane " + std::to_string(lane) +
+                " of the CTA of rank " + std::to_string(r.rank);
+      f.other_line = program_->line_of(*who.inst);
+      f.state = "shared memory at " + program_->shared_name(static_cast<uint32_t>(address)) +
+                ": written at " + line_at(r.source).text() + ", read at " + f.other_line.text();
+      f.why =
+          "Without qualifiers mbarrier.arrive is .release.cta: writes before it are visible to the CTA of "
+          "the "
+          "thread, not to the CTA that the mbarrier lies in.";
+      f.hint = "mbarrier.arrive.release.cluster.shared::cluster, and a wait with .acquire.cluster";
+      report(f, who, -1);
+      return;
+    }
+  }
+}
+
+// A CTA must not end while others of its cluster may still use its memory: some thread of it must know that they are
+// through.
 void Checker::check_cluster_exit(CtaState& cta) {
   for (auto& [thread, remote] : cta.remote) {
     bool known_here = false;
@@ -397,12 +432,12 @@ void Checker::check_cluster_exit(CtaState& cta) {
     if (known_here) continue;
     Finding f;
     f.id = "cluster-exit";
-    f.title = "a thread arrives in another CTA of its cluster, which may have ended by then";
+    f.title = "a thread uses the shared memory of another CTA of its cluster, which may have ended by then";
     f.line = line_at(remote.source);
     f.where = f.line.text() + "  into " + cta.cta->text();
     f.why =
         "The shared memory of a CTA is gone when its threads have exited; nothing makes this one wait for "
-        "the arrival.";
+        "the access or arrival.";
     f.hint =
         "end with a cluster barrier (barrier.cluster.arrive, barrier.cluster.wait), or wait for the last "
         "arrivals before the CTA ends";

@@ -1,6 +1,8 @@
 // Who is ordered after whom: barriers, mbarriers, groups, fences and warp-level instructions move knowledge.
 #include "emulator/checker/checker.hpp"
 
+#include <algorithm>
+
 namespace emu::check {
 
 void Checker::on_launch(Machine& machine, const Program& program, const LaunchConfig&) {
@@ -98,7 +100,7 @@ void Checker::add_own(const Cta& cta, int warp, uint32_t mask, Clock& to, bool s
       to.raise(Clock::order, lane.read_component, lane.bulk_read);
       to.raise(Clock::order, lane.done_component, lane.bulk_done);
     }
-    if (step) ++w.epoch[static_cast<size_t>(l)];
+    if (step) w.lanes[static_cast<size_t>(l)].handed_over = w.epoch[static_cast<size_t>(l)]++;
   });
   if (step) w.epoch_block_stale = true;
 }
@@ -248,8 +250,20 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
   if ((op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop) && bar.cta != &w.cta)
     cta_of(*bar.cta).remote[thread_component(w.cta, w.index, lane)] = {
         cta_of(w.cta).warps[static_cast<size_t>(w.index)].epoch[static_cast<size_t>(lane)], in.source};
-  if ((op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop) && release)
-    publish(w.cta, w.index, 1u << lane, b.gathering);
+  if (op != MbarrierOp::arrive && op != MbarrierOp::arrive_drop) return;
+  LaneState& mine = cta_of(w.cta).warps[static_cast<size_t>(w.index)].lanes[static_cast<size_t>(lane)];
+  if (!release && !mine.memory_fence) return;
+  const uint32_t before = mine.handed_over;
+  publish(w.cta, w.index, 1u << lane, b.gathering);
+  const auto& qualifiers = program_->sources[static_cast<size_t>(in.source)]->modifiers;
+  if (bar.cta == &w.cta || mine.memory_fence ||
+      std::find(qualifiers.begin(), qualifiers.end(), "cluster") != qualifiers.end())
+    return;
+  auto& weak = cluster_of(w.cta).weak_arrivals[thread_component(w.cta, w.index, lane)];
+  if (weak.empty() || weak.back().released != before)
+    weak.push_back({mine.handed_over, 0, before, in.source});
+  weak.back().last = mine.handed_over;
+  mine.handed_over = before;
 }
 
 void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase,

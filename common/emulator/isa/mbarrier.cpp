@@ -19,6 +19,11 @@ SharedPlace place(Warp& w, const Inst& in, int lane) {
 
 Mbarrier& barrier(Warp& w, const Inst& in, int lane) {
   SharedPlace p = place(w, in, lane);
+  if (in.space == Space::shared && p.cta != &w.cta)
+    w.fault(in, lane, "barrier-elsewhere",
+            "an operand of the space .shared::cta is an address in another CTA",
+            "it comes from mapa; .shared::cta takes addresses of the executing CTA only (PTX 9.7.13.15)",
+            "use .shared::cluster, in the forms that have it (arrive, expect_tx, complete_tx)");
   return mbarrier_at(w, in, lane, *p.cta, p.address);
 }
 
