@@ -215,13 +215,16 @@ bool Machine::run_pass(const Program& program) {
       for (auto& warp : cta->warps)
         if (!warp->finished()) order.push_back(warp.get());
   if (schedule.kind == Schedule::Kind::random) std::shuffle(order.begin(), order.end(), random);
+  // A wait may fail at any time, but not for ever: where nothing has changed, the passes come to an end.
+  const bool may_fail = schedule.kind == Schedule::Kind::random && effects != effects_at_pass_;
+  effects_at_pass_ = effects;
   for (Warp* warp : order) {
     int budget = schedule.kind == Schedule::Kind::random ? 1 + static_cast<int>(random() % 300) : kSlice;
     int executed = warp->run(budget);
     clock_ += static_cast<uint64_t>(executed) + 1;
     ran = ran || executed > 0;
     if (executed > 0) engine->step(false);
-    if (schedule.kind == Schedule::Kind::random && random() % 64 == 0) warp->force_failures();
+    if (may_fail && random() % 64 == 0) warp->force_failures();
   }
   check_time(program);
   return ran;

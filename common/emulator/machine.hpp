@@ -140,6 +140,7 @@ class Machine {
 
  private:
   std::vector<std::unique_ptr<Cluster>> resident_;
+  uint64_t effects_at_pass_ = 0;  // `effects` when the last pass began
   uint64_t clock_ = 0, next_order_ = 0;
   std::chrono::steady_clock::time_point started_;
 
