@@ -45,7 +45,8 @@ class Emitter {
   template <class Body>
   void only_if(const char* predicate, Body body) {  // "%p" or "!%p"
     const std::string end = label();
-    line("@%s bra %s;", predicate[0] == '!' ? predicate + 1 : (std::string("!") + predicate).c_str(), end.c_str());
+    line("@%s bra %s;", predicate[0] == '!' ? predicate + 1 : (std::string("!") + predicate).c_str(),
+         end.c_str());
     body();
     line("%s:", end.c_str());
   }
@@ -54,8 +55,8 @@ class Emitter {
   void loop(const char* counter, const std::string& first, const std::string& last, const std::string& step,
             Body body) {
     const std::string top = label(), end = label();
-    line("mov.u32 %s, %s;\n%s: setp.ge.u32 %%done, %s, %s;\n@%%done bra %s;", counter, first.c_str(), top.c_str(),
-         counter, last.c_str(), end.c_str());
+    line("mov.u32 %s, %s;\n%s: setp.ge.u32 %%done, %s, %s;\n@%%done bra %s;", counter, first.c_str(),
+         top.c_str(), counter, last.c_str(), end.c_str());
     body();
     line("add.u32 %s, %s, %s;\nbra %s;\n%s:", counter, counter, step.c_str(), top.c_str(), end.c_str());
   }
@@ -82,7 +83,8 @@ class Emitter {
   void consume(const char* round);
   void use_tile(const char* round);
   void store_tile(const char* round);
-  void place(Swizzle pattern, unsigned pitch, bool relative, const char* base, unsigned box_stride, unsigned unit);
+  void place(Swizzle pattern, unsigned pitch, bool relative, const char* base, unsigned box_stride,
+             unsigned unit);
   void access(const char* instruction, const char* address, unsigned unit);
   void consumer_barrier(bool counted = false);
 };
@@ -94,18 +96,25 @@ void Emitter::declarations() {
     line(".shared .align 1024 .b8 staged[%u];", p.buffers * p.boxes * p.out_box_stride());
   if (p.full == Link::mbarrier) line(".shared .align 8 .b64 full_bar[%u];", p.stages);
   if (p.empty == Link::mbarrier) line(".shared .align 8 .b64 empty_bar[%u];", p.stages);
-  line(".visible .entry pipeline(.param .u64 out_pointer, .param .u64 in_pointer, .param .align 64 .b8 in_map[128], "
-       ".param .align 64 .b8 out_map[128]) {");
+  line(
+      ".visible .entry pipeline(.param .u64 out_pointer, .param .u64 in_pointer, .param .align 64 .b8 "
+      "in_map[128], "
+      ".param .align 64 .b8 out_map[128]) {");
   line(".reg .pred %%skip, %%done, %%ok, %%one, %%leader, %%is_producer, %%some, %%again;");
   line(".reg .b16 %%mask;\n.reg .b64 %%out, %%in, %%in_tensor, %%out_tensor, %%g, %%step, %%d0, %%d1;");
-  line(".reg .b32 %%thread, %%warp, %%lane, %%cta, %%tiles, %%round, %%fill, %%last, %%stage, %%use, %%parity, %%other,"
-       " %%full, %%empty, %%tile, %%box, %%t, %%c0, %%c1, %%c2, %%bytes, %%u, %%unit, %%at, %%row, %%a, %%b, %%x,"
-       " %%filler, %%user, %%acc, %%remote, %%peer, %%id, %%buffer, %%v0, %%v1, %%v2, %%v3;");
+  line(
+      ".reg .b32 %%thread, %%warp, %%lane, %%cta, %%tiles, %%round, %%fill, %%last, %%stage, %%use, "
+      "%%parity, %%other,"
+      " %%full, %%empty, %%tile, %%box, %%t, %%c0, %%c1, %%c2, %%bytes, %%u, %%unit, %%at, %%row, %%a, %%b, "
+      "%%x,"
+      " %%filler, %%user, %%acc, %%remote, %%peer, %%id, %%buffer, %%v0, %%v1, %%v2, %%v3;");
 }
 
 // Barriers are initialised by thread 0 and shown to everybody.
 void Emitter::start() {
-  line("mov.u32 %%thread, %%tid.x;\nshr.u32 %%warp, %%thread, 5;\nand.b32 %%lane, %%thread, 31;\nmov.u32 %%cta, %%ctaid.x;");
+  line(
+      "mov.u32 %%thread, %%tid.x;\nshr.u32 %%warp, %%thread, 5;\nand.b32 %%lane, %%thread, 31;\nmov.u32 "
+      "%%cta, %%ctaid.x;");
   line("ld.param.u64 %%out, [out_pointer];\nld.param.u64 %%in, [in_pointer];");
   line("mov.b64 %%in_tensor, in_map;\ncvta.param.u64 %%in_tensor, %%in_tensor;");
   line("mov.b64 %%out_tensor, out_map;\ncvta.param.u64 %%out_tensor, %%out_tensor;");
@@ -141,16 +150,17 @@ void Emitter::locate(const char* round) {
   line("rem.u32 %%stage, %s, %u;\ndiv.u32 %%use, %s, %u;", round, p.stages, round, p.stages);
   line("mad.lo.u32 %%tile, %%stage, %u, %%tiles;", p.stage_stride());
   if (p.full == Link::mbarrier) line("mov.u32 %%full, full_bar;\nmad.lo.u32 %%full, %%stage, 8, %%full;");
-  if (p.empty == Link::mbarrier) line("mov.u32 %%empty, empty_bar;\nmad.lo.u32 %%empty, %%stage, 8, %%empty;");
+  if (p.empty == Link::mbarrier)
+    line("mov.u32 %%empty, empty_bar;\nmad.lo.u32 %%empty, %%stage, 8, %%empty;");
 }
 
 void Emitter::wait(const char* barrier, const char* parity, Change once, Change relaxed) {
   const std::string top = label(), end = label();
-  const char* order = is(relaxed)  ? (p.cluster ? ".relaxed.cluster" : ".relaxed.cta")
+  const char* order = is(relaxed) ? (p.cluster ? ".relaxed.cluster" : ".relaxed.cta")
                       : p.cluster ? ".acquire.cluster"
                                   : "";
-  line("%s: mbarrier.%s.parity%s.shared::cta.b64 %%ok, [%s], %s;", top.c_str(), p.test_wait ? "test_wait" : "try_wait",
-       order, barrier, parity);
+  line("%s: mbarrier.%s.parity%s.shared::cta.b64 %%ok, [%s], %s;", top.c_str(),
+       p.test_wait ? "test_wait" : "try_wait", order, barrier, parity);
   if (!is(once)) line("@%%ok bra %s;\nbra %s;\n%s:", end.c_str(), top.c_str(), end.c_str());
 }
 
@@ -164,8 +174,8 @@ void Emitter::copy_box(const std::string& box) {
   const char* mask = p.cluster ? ", %mask" : "";
   if (p.load == Load::bulk) {
     line("mul.wide.u32 %%g, %%b, %u;\nadd.u64 %%g, %%g, %%in;", p.box_bytes());
-    line("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes%s [%%a], [%%g], %u, [%%full]%s;", to_all,
-         p.box_bytes(), mask);
+    line("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes%s [%%a], [%%g], %u, [%%full]%s;",
+         to_all, p.box_bytes(), mask);
     return;
   }
   for (unsigned i = 0; i < p.rank; ++i) {
@@ -173,9 +183,11 @@ void Emitter::copy_box(const std::string& box) {
     if (i + 1 == p.rank) line("mad.lo.u32 %%c%u, %%b, %u, %%c%u;", i, p.box[i], i);
   }
   static const char* kList[] = {"", "{%c0}", "{%c0, %c1}", "{%c0, %c1, %c2}"};
-  line("cp.async.bulk.tensor.%ud.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s [%%a], [%%in_tensor, %s], "
-       "[%%full]%s;",
-       p.rank, to_all, kList[p.rank], mask);
+  line(
+      "cp.async.bulk.tensor.%ud.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s [%%a], "
+      "[%%in_tensor, %s], "
+      "[%%full]%s;",
+      p.rank, to_all, kList[p.rank], mask);
 }
 
 // By the issuing thread(s): announce, copy, arrive.
@@ -254,14 +266,13 @@ void Emitter::engine_fill(const char* round) {
   }
 }
 
-// By all filling threads: each its share of the tile, from the end of it, so that nobody reads what it copied itself.
+// By all filling threads: each the share of another lane of the next warp, so that nobody reads what it copied itself.
 void Emitter::thread_fill(const char* round) {
-  const unsigned units = p.tile_bytes() / p.fill_unit;
   line("mad.lo.u32 %%t, %%cta, %u, %s;", p.rounds, round);
   if (is(Change::wrong_coordinate)) line("add.u32 %%t, %%t, 1;");
   line("mul.wide.u32 %%g, %%t, %u;\nadd.u64 %%g, %%g, %%in;", p.tile_bytes());
-  loop("%u", "%filler", std::to_string(units), std::to_string(p.filler_threads()), [&] {
-    line("sub.u32 %%unit, %u, %%u;", units - 1);
+  line("xor.b32 %%x, %%filler, 31;\nadd.u32 %%x, %%x, 32;\nrem.u32 %%x, %%x, %u;", p.filler_threads());
+  loop("%unit", "%x", std::to_string(p.tile_bytes() / p.fill_unit), std::to_string(p.filler_threads()), [&] {
     place(p.swizzle, p.pitch(), p.relative, "%tile", p.box_stride(), p.fill_unit);
     line("mul.wide.u32 %%step, %%unit, %u;\nadd.u64 %%step, %%step, %%g;", p.fill_unit);
     if (p.load == Load::cp_async) {
@@ -312,9 +323,8 @@ void Emitter::wait_groups(unsigned left, const char* round) {
 void Emitter::signal(const char* round) {
   if (p.full == Link::block) return;
   if (p.full == Link::named) {
-    unless(Change::no_full_arrive, round, [&] {
-      line("add.u32 %%id, %%stage, 1;\nbar.arrive %%id, %u;", p.threads());
-    });
+    unless(Change::no_full_arrive, round,
+           [&] { line("add.u32 %%id, %%stage, 1;\nbar.arrive %%id, %u;", p.threads()); });
     return;
   }
   if (is(Change::full_extra_arrive)) {
@@ -330,7 +340,8 @@ void Emitter::signal(const char* round) {
           break;
         }
         line("cp.async.mbarrier.arrive%s.shared::cta.b64 [%%full];",
-             (p.signal == Signal::copies) != (is(Change::noinc_dropped) || is(Change::noinc_added)) ? ".noinc" : "");
+             (p.signal == Signal::copies) != (is(Change::noinc_dropped) || is(Change::noinc_added)) ? ".noinc"
+                                                                                                    : "");
         if (p.signal == Signal::counted_copies) line("mbarrier.arrive.shared::cta.b64 _, [%%full];");
         break;
       case Signal::warps:
@@ -409,11 +420,12 @@ void Emitter::producer() {
     });
   }
   if (p.cluster && p.drain_empties && !is(Change::no_cluster_end)) {
-    loop("%fill", std::to_string(p.rounds - std::min(p.stages, p.rounds)), std::to_string(p.rounds), "1", [&] {
-      locate("%fill");
-      line("and.b32 %%parity, %%use, 1;");
-      wait("%empty", "%parity", Change::none, Change::none);
-    });
+    loop("%fill", std::to_string(p.rounds - std::min(p.stages, p.rounds)), std::to_string(p.rounds), "1",
+         [&] {
+           locate("%fill");
+           line("and.b32 %%parity, %%use, 1;");
+           wait("%empty", "%parity", Change::none, Change::none);
+         });
   }
   line("%s:", end.c_str());
 }
@@ -431,9 +443,8 @@ void Emitter::full_wait(const char* round) {
     return;
   }
   if (p.full == Link::named) {
-    unless(Change::no_full_wait, round, [&] {
-      line("add.u32 %%id, %%stage, 1;\nbar.sync %%id, %u;", p.threads());
-    });
+    unless(Change::no_full_wait, round,
+           [&] { line("add.u32 %%id, %%stage, 1;\nbar.sync %%id, %u;", p.threads()); });
     return;
   }
   unless(Change::no_full_wait, round, [&] {
@@ -441,8 +452,8 @@ void Emitter::full_wait(const char* round) {
     if (is(Change::full_parity_off)) line("xor.b32 %%parity, %%parity, 1;");
     if (is(Change::full_parity_fixed)) line("mov.u32 %%parity, 0;");
     if (is(Change::full_wrong_stage)) {
-      line("add.u32 %%x, %s, 1;\nrem.u32 %%x, %%x, %u;\nmov.u32 %%a, full_bar;\nmad.lo.u32 %%a, %%x, 8, %%a;", round,
-           p.stages);
+      line("add.u32 %%x, %s, 1;\nrem.u32 %%x, %%x, %u;\nmov.u32 %%a, full_bar;\nmad.lo.u32 %%a, %%x, 8, %%a;",
+           round, p.stages);
       wait("%a", "%parity", Change::none, Change::none);
     } else {
       wait("%full", "%parity", Change::full_wait_once, Change::full_wait_relaxed);
@@ -479,9 +490,8 @@ void Emitter::release(const char* round) {
     line("setp.lt.u32 %%some, %s, %d;", round, static_cast<int>(p.rounds) - static_cast<int>(p.stages));
     if (!p.refills()) return;
     only_if("%some", [&] {
-      unless(Change::no_release, round, [&] {
-        line("add.u32 %%id, %%stage, %u;\nbar.arrive %%id, %u;", 1 + p.stages, p.threads());
-      });
+      unless(Change::no_release, round,
+             [&] { line("add.u32 %%id, %%stage, %u;\nbar.arrive %%id, %u;", 1 + p.stages, p.threads()); });
     });
     return;
   }
@@ -523,8 +533,8 @@ void Emitter::use_tile(const char* round) {
       return;
     }
     for (unsigned w = 0; w < words; ++w)
-      line("mul.lo.u32 %%v%u, %%v%u, 3;\nmad.lo.u32 %%v%u, %%unit, %u, %%v%u;\nadd.u32 %%v%u, %%v%u, %u;", w, w, w,
-           words, w, w, w, w);
+      line("mul.lo.u32 %%v%u, %%v%u, 3;\nmad.lo.u32 %%v%u, %%unit, %u, %%v%u;\nadd.u32 %%v%u, %%v%u, %u;", w,
+           w, w, words, w, w, w, w);
     if (p.consume == Consume::staged) {
       line("mad.lo.u32 %%x, %%buffer, %u, %%bytes;", p.boxes * p.out_box_stride());
       place(p.out_swizzle, Pipeline::pitch(p.out_swizzle, p.inner()), false, "%x", p.out_box_stride(), unit);
@@ -565,20 +575,23 @@ void Emitter::store_tile(const char* round) {
           line("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%%g], [%%a], %u;", p.box_bytes());
           break;
         case Store::tensor:
-          line("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%%out_tensor, {%%c0, %%c1}], [%%a];");
+          line(
+              "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%%out_tensor, {%%c0, %%c1}], "
+              "[%%a];");
           break;
         case Store::tensor_add:
-          line("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%%out_tensor, {%%c0, %%c1}], "
-               "[%%a];");
+          line(
+              "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%%out_tensor, {%%c0, "
+              "%%c1}], "
+              "[%%a];");
           break;
       }
     }
     unless(Change::no_store_commit, round, [&] { line("cp.async.bulk.commit_group;"); });
     // A stage is handed back when its store has read it.
     if (!staged)
-      unless(Change::no_store_wait, round, [&] {
-        line("cp.async.bulk.wait_group.read %u;", is(Change::store_wait_lax) ? 1u : 0u);
-      });
+      unless(Change::no_store_wait, round,
+             [&] { line("cp.async.bulk.wait_group.read %u;", is(Change::store_wait_lax) ? 1u : 0u); });
   });
 }
 
@@ -591,7 +604,8 @@ void Emitter::consume(const char* round) {
   if (is(Change::release_early)) release(round);
   if (p.consume == Consume::staged) {
     // The buffer is free when the store that used it last has read it.
-    line("mov.u32 %%bytes, staged;\nrem.u32 %%buffer, %s, %u;\nsetp.eq.u32 %%one, %%user, 0;", round, p.buffers);
+    line("mov.u32 %%bytes, staged;\nrem.u32 %%buffer, %s, %u;\nsetp.eq.u32 %%one, %%user, 0;", round,
+         p.buffers);
     unless(Change::no_store_wait, round, [&] {
       only_if("%one", [&] {
         line("cp.async.bulk.wait_group.read %u;", p.buffers - 1 + (is(Change::store_wait_lax) ? 1u : 0u));
@@ -606,9 +620,10 @@ void Emitter::consume(const char* round) {
 
 void Emitter::finish() {
   if (p.consume == Consume::sum) {
-    line("mad.lo.u32 %%t, %%cta, %u, %%user;\nmul.wide.u32 %%g, %%t, 4;\nadd.u64 %%g, %%g, %%out;\n"
-         "st.global.u32 [%%g], %%acc;",
-         p.consumer_threads());
+    line(
+        "mad.lo.u32 %%t, %%cta, %u, %%user;\nmul.wide.u32 %%g, %%t, 4;\nadd.u64 %%g, %%g, %%out;\n"
+        "st.global.u32 [%%g], %%acc;",
+        p.consumer_threads());
   }
   if (!p.stores_out() || is(Change::no_drain)) return;
   line("setp.eq.u32 %%one, %%user, 0;");
@@ -659,8 +674,8 @@ std::string Emitter::kernel() {
   } else {
     const unsigned limit = p.producers_first ? p.producers : p.consumers;
     const std::string consume_label = label(), end = label();
-    line("setp.%s.u32 %%is_producer, %%warp, %u;\n@!%%is_producer bra %s;", p.producers_first ? "lt" : "ge", limit,
-         consume_label.c_str());
+    line("setp.%s.u32 %%is_producer, %%warp, %u;\n@!%%is_producer bra %s;", p.producers_first ? "lt" : "ge",
+         limit, consume_label.c_str());
     producer();
     line("bra %s;\n%s:", end.c_str(), consume_label.c_str());
     consumer();
@@ -674,6 +689,8 @@ std::string Emitter::kernel() {
 
 }  // namespace
 
-std::string emit(const Pipeline& p, const Mutation& m) { return Emitter(p, m).kernel(); }
+std::string emit(const Pipeline& p, const Mutation& m) {
+  return Emitter(p, m).kernel();
+}
 
 }  // namespace fuzz

@@ -18,7 +18,8 @@ uint64_t stride(const Pipeline& p, unsigned i) {
 }
 
 uint64_t input_bytes(const Pipeline& p) {
-  if (p.load != Load::tensor) return uint64_t{p.all_boxes() + 2} * p.boxes * p.box_bytes();  // and some to go astray
+  if (p.load != Load::tensor)
+    return uint64_t{p.all_boxes() + 2} * p.boxes * p.box_bytes();  // and some to go astray
   return stride(p, 2) * p.size[2] + 256;
 }
 
@@ -37,7 +38,8 @@ int64_t source(const Pipeline& p, unsigned number, uint32_t at) {
 }
 
 // The words of the tile that a CTA uses in a round.
-std::vector<uint32_t> tile(const Pipeline& p, const std::vector<uint8_t>& input, unsigned cta, unsigned round) {
+std::vector<uint32_t> tile(const Pipeline& p, const std::vector<uint8_t>& input, unsigned cta,
+                           unsigned round) {
   std::vector<uint32_t> words(p.tile_bytes() / 4);
   auto* bytes = reinterpret_cast<uint8_t*>(words.data());
   const unsigned first = ((p.cluster ? 0 : cta * p.rounds) + round) * p.boxes;
@@ -48,12 +50,12 @@ std::vector<uint32_t> tile(const Pipeline& p, const std::vector<uint8_t>& input,
   return words;
 }
 
-std::vector<uint8_t> encode(int type, uint32_t rank, uint64_t address, const uint64_t* size, const uint64_t* strides,
-                            const uint32_t* box, Swizzle swizzle, std::string* why) {
+std::vector<uint8_t> encode(int type, uint32_t rank, uint64_t address, const uint64_t* size,
+                            const uint64_t* strides, const uint32_t* box, Swizzle swizzle, std::string* why) {
   alignas(64) uint8_t bytes[emu::kTensorMapBytes];
   const uint32_t steps[3] = {1, 1, 1};
-  if (emu::encode_tensor_map(bytes, type, rank, address, size, strides, box, steps, 0, static_cast<int>(swizzle), 0, 0,
-                             why) != emu::kTensorMapSuccess)
+  if (emu::encode_tensor_map(bytes, type, rank, address, size, strides, box, steps, 0,
+                             static_cast<int>(swizzle), 0, 0, why) != emu::kTensorMapSuccess)
     return {};
   return std::vector<uint8_t>(bytes, bytes + sizeof bytes);
 }
@@ -97,7 +99,8 @@ std::vector<uint8_t> input_map(const Pipeline& p, uint64_t address, Swizzle swiz
   if (p.load != Load::tensor) return std::vector<uint8_t>(emu::kTensorMapBytes);
   std::string why;
   auto map = encode_input(p, address, swizzle, &why);
-  if (map.empty()) throw std::runtime_error("the generator made a tensor that has no map: " + why + "\n" + describe(p));
+  if (map.empty())
+    throw std::runtime_error("the generator made a tensor that has no map: " + why + "\n" + describe(p));
   return map;
 }
 
@@ -115,7 +118,8 @@ std::vector<uint8_t> output_map(const Pipeline& p, uint64_t address) {
   std::string why;
   auto map = encode(static_cast<int>(emu::ElementType::u32), 2, address, size, strides, box,
                     p.consume == Consume::staged ? p.out_swizzle : p.swizzle, &why);
-  if (map.empty()) throw std::runtime_error("the generator made an output that has no map: " + why + "\n" + describe(p));
+  if (map.empty())
+    throw std::runtime_error("the generator made an output that has no map: " + why + "\n" + describe(p));
   return map;
 }
 
@@ -140,6 +144,18 @@ bool reads_differ(const Pipeline& p, Swizzle written, Swizzle read, uint32_t shi
         if (found == shared.end() || found->second != words[w]) return true;
       }
     }
+  return false;
+}
+
+bool boxes_differ(const Pipeline& p) {
+  const auto input = input_of(p);
+  auto byte = [&](unsigned number, uint32_t at) {
+    const int64_t from = source(p, number, at);
+    return from < 0 ? 0 : input[static_cast<size_t>(from)];
+  };
+  for (unsigned n = 0; n < p.all_boxes(); ++n)
+    for (uint32_t at = 0; at < p.box_bytes(); ++at)
+      if (byte(n, at) != byte(n + 1, at)) return true;
   return false;
 }
 

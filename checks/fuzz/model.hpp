@@ -24,4 +24,7 @@ bool can_encode(const Pipeline& p, emu::Swizzle swizzle);
 // its place, and the consumers read it by the pattern `read`.
 bool reads_differ(const Pipeline& p, emu::Swizzle written, emu::Swizzle read, uint32_t shift);
 
+// Whether the bytes of some box differ from those of the one after it.
+bool boxes_differ(const Pipeline& p);
+
 }  // namespace fuzz

@@ -15,8 +15,12 @@ using M = const Mutation&;
 
 constexpr auto always = [](P, M) { return true; };
 
-bool has_mbarrier(P p) { return p.full == Link::mbarrier || p.empty == Link::mbarrier; }
-bool by_threads(P p) { return p.signal == Signal::threads || p.signal == Signal::warps; }
+bool has_mbarrier(P p) {
+  return p.full == Link::mbarrier || p.empty == Link::mbarrier;
+}
+bool by_threads(P p) {
+  return p.signal == Signal::threads || p.signal == Signal::warps;
+}
 
 // The filling threads are the consumers, and a barrier in their use of a stage stands between all its readers (and its
 // store) and the next fill, whatever becomes of the empty barrier.
@@ -29,9 +33,13 @@ bool release_meets_all(P p) {
   return p.role == Role::everybody && p.empty == Link::mbarrier &&
          (p.release == Release::one || (p.release == Release::warps && p.consumers == 1));
 }
-bool empty_is_backed(P p) { return use_ends_with_barrier(p) || release_meets_all(p); }
+bool empty_is_backed(P p) {
+  return use_ends_with_barrier(p) || release_meets_all(p);
+}
 // Every arrival on an empty barrier comes after a barrier of all readers of this CTA: one stands for all.
-bool one_release_for_all(P p) { return p.consume == Consume::staged || empty_is_backed(p); }
+bool one_release_for_all(P p) {
+  return p.consume == Consume::staged || empty_is_backed(p);
+}
 
 // All threads meet after their part of the fill is done and before the first read, whatever becomes of the full barrier:
 // at the barrier of the staging buffer, or, where one warp does all, at the bar.warp.sync before the arrive. That orders
@@ -43,16 +51,24 @@ bool full_is_backed(P p) {
 }
 
 // The last use of a stage, counted from 0, and the last release that is waited for (-1: none).
-int last_use(P p) { return static_cast<int>((p.rounds - 1) / p.stages); }
-int last_release(P p) { return last_use(p) - 1; }
+int last_use(P p) {
+  return static_cast<int>((p.rounds - 1) / p.stages);
+}
+int last_release(P p) {
+  return last_use(p) - 1;
+}
 // An arrival too many in each phase does no harm by itself where one stands for all, but those left over add up. In phase
 // `count - 1` (one arrival more) they are a phase of their own, and the wait for that phase finds the next one complete
 // and goes on to wait for the one after.
-bool left_over_add_up(unsigned count, int last_phase) { return last_phase >= static_cast<int>(count) - 1; }
+bool left_over_add_up(unsigned count, int last_phase) {
+  return last_phase >= static_cast<int>(count) - 1;
+}
 
 // Without a refill no stage is ever written a second time: nobody waits for its release.
 // `round`: of the fill that does not wait.
-bool fill_is_second(P p, M m) { return m.round < 0 ? p.refills() : m.round >= static_cast<int>(p.stages); }
+bool fill_is_second(P p, M m) {
+  return m.round < 0 ? p.refills() : m.round >= static_cast<int>(p.stages);
+}
 // `round`: of the use whose end is not told.
 bool use_is_refilled(P p, M m) {
   return m.round < 0 ? p.refills() : m.round + static_cast<int>(p.stages) < static_cast<int>(p.rounds);
@@ -60,7 +76,9 @@ bool use_is_refilled(P p, M m) {
 bool buffer_is_second(P p, M m) {
   return m.round < 0 ? p.rounds > p.buffers : m.round >= static_cast<int>(p.buffers);
 }
-int rounds(P p) { return static_cast<int>(p.rounds); }
+int rounds(P p) {
+  return static_cast<int>(p.rounds);
+}
 
 bool commit_missing(P p, M m) {
   // wait_all waits for what has not been committed too.
@@ -71,7 +89,8 @@ bool commit_missing(P p, M m) {
 }
 
 bool store_commit_missing(P p, M m) {
-  if (m.round < 0 || m.round == rounds(p) - 1) return true;  // the thread exits with a store that no wait covers
+  if (m.round < 0 || m.round == rounds(p) - 1)
+    return true;  // the thread exits with a store that no wait covers
   if (p.consume == Consume::in_place) return use_is_refilled(p, m);
   // The store joins the next group, so the waits of rounds round+1 .. round+buffers leave one store too many.
   const int buffers = static_cast<int>(p.buffers);
@@ -80,8 +99,7 @@ bool store_commit_missing(P p, M m) {
 
 const std::vector<Kind> kKinds = {
     // ---- full
-    {Change::no_full_wait, "no_full_wait", "the consumers do not wait for the tile",
-     [](P) { return true; },
+    {Change::no_full_wait, "no_full_wait", "the consumers do not wait for the tile", [](P) { return true; },
      // In later rounds of a block that stores its tiles, the barriers of the rounds between order them.
      [](P p, M m) {
        return !full_is_backed(p) && !(m.round > 0 && p.role == Role::everybody && p.load == Load::stores);
@@ -112,17 +130,20 @@ const std::vector<Kind> kKinds = {
      // Of stores by a whole block only round 0, as for no_full_wait; and one warp meets again in the next fill.
      [](P p, M m) {
        if (p.role == Role::everybody && p.consume == Consume::staged) return false;  // the buffer's barrier
+       // Producers that wait for their last groups at once meet after that wait, in the first of these rounds.
+       if (p.role == Role::specialised && p.lag && m.round > std::max(0, rounds(p) - static_cast<int>(p.lag)))
+         return false;
        if (m.round < 0 || p.role == Role::specialised || p.groups()) return true;
        return m.round == 0 && (p.consumers > 1 || std::min(p.stages, p.rounds) == 1);
      },
      true},
     {Change::full_arrive_relaxed, "full_arrive_relaxed", "the filling threads' arrive is .relaxed",
-     [](P p) { return p.full == Link::mbarrier && by_threads(p); },
-     [](P p, M) { return !full_is_backed(p); }, false},
-    {Change::bytes_more, "bytes_more", "16 bytes too many are announced", [](P p) { return p.engine(); }, always,
-     true},
-    {Change::bytes_less, "bytes_less", "16 bytes too few are announced", [](P p) { return p.engine(); }, always,
-     true},
+     [](P p) { return p.full == Link::mbarrier && by_threads(p); }, [](P p, M) { return !full_is_backed(p); },
+     false},
+    {Change::bytes_more, "bytes_more", "16 bytes too many are announced", [](P p) { return p.engine(); },
+     always, true},
+    {Change::bytes_less, "bytes_less", "16 bytes too few are announced", [](P p) { return p.engine(); },
+     always, true},
     {Change::one_copy_less, "one_copy_less", "one of two copies is not announced",
      [](P p) { return p.engine() && p.boxes == 2 && !p.split_boxes; }, always, true},
     {Change::no_expect, "no_expect", "no bytes are announced", [](P p) { return p.engine(); }, always, false},
@@ -162,12 +183,12 @@ const std::vector<Kind> kKinds = {
      // In a cluster one arrival stands for its CTA only.
      [](P p, M) {
        if (!one_release_for_all(p)) return p.refills();
-       return p.refills() && ((p.cluster && p.empty_count() == 2) ||
-                              left_over_add_up(p.empty_count() - 1, last_release(p)));
+       return p.refills() &&
+              ((p.cluster && p.empty_count() == 2) || left_over_add_up(p.empty_count() - 1, last_release(p)));
      },
      false},
-    {Change::empty_extra_arrive, "empty_extra_arrive", "a consumer arrives on the empty barrier before it reads",
-     [](P p) { return p.empty == Link::mbarrier; },
+    {Change::empty_extra_arrive, "empty_extra_arrive",
+     "a consumer arrives on the empty barrier before it reads", [](P p) { return p.empty == Link::mbarrier; },
      [](P p, M) {
        if (!one_release_for_all(p)) return p.refills();
        return p.refills() &&
@@ -176,12 +197,11 @@ const std::vector<Kind> kKinds = {
      false},
     {Change::no_release, "no_release", "the consumers do not hand the stage back", [](P) { return true; },
      // A block's barrier that is missing leaves the order that the use gives.
-     [](P p, M m) {
-       return use_is_refilled(p, m) && !(p.empty == Link::block && use_ends_with_barrier(p));
-     },
+     [](P p, M m) { return use_is_refilled(p, m) && !(p.empty == Link::block && use_ends_with_barrier(p)); },
      true},
-    {Change::release_early, "release_early", "the stage is handed back before it is read", [](P) { return true; },
-     [](P p, M m) { return use_is_refilled(p, m) && !use_ends_with_barrier(p); }, false},
+    {Change::release_early, "release_early", "the stage is handed back before it is read",
+     [](P) { return true; }, [](P p, M m) { return use_is_refilled(p, m) && !use_ends_with_barrier(p); },
+     false},
     {Change::release_relaxed, "release_relaxed", "the arrive on the empty barrier is .relaxed",
      [](P p) { return p.empty == Link::mbarrier; },
      [](P p, M m) { return use_is_refilled(p, m) && !empty_is_backed(p); }, false},
@@ -198,14 +218,16 @@ const std::vector<Kind> kKinds = {
     {Change::no_start_barrier, "no_start_barrier", "nobody waits for the initialisation of the barriers",
      has_mbarrier,
      // Empty barriers alone: the first full stage is handed over by a barrier that orders their initialisation too,
-     // unless the producers wait for a release.
+     // unless the producers wait for a release. One warp meets before it arrives on its full barriers for all its lanes.
      [](P p, M) {
+       if (p.role == Role::everybody && p.consumers == 1 && p.signal == Signal::warps) return false;
        return p.full == Link::mbarrier || (p.role == Role::specialised && (p.refills() || p.first_wait));
      },
      false},
     {Change::no_init_fence, "no_init_fence", "no fence.mbarrier_init before a relaxed cluster barrier",
      [](P p) { return p.cluster && p.relaxed_start; }, always, false},
-    {Change::no_barrier_init, "no_barrier_init", "the barriers are not initialised", has_mbarrier, always, false},
+    {Change::no_barrier_init, "no_barrier_init", "the barriers are not initialised", has_mbarrier, always,
+     false},
     {Change::no_cluster_end, "no_cluster_end", "a CTA of a cluster ends while the other still arrives in it",
      [](P p) { return p.cluster; }, always, false},
     // ---- use
@@ -217,10 +239,13 @@ const std::vector<Kind> kKinds = {
      [](P p, M m) { return can_encode(p, m.swizzle) && reads_differ(p, m.swizzle, p.swizzle, 0); }, false},
     {Change::tile_shifted, "tile_shifted", "the tiles are not aligned",
      [](P p) { return p.engine() || p.fill_unit == 16 || p.read_unit == 16; },
-     [](P p, M) { return misplacement(p) == 8 || reads_differ(p, p.swizzle, p.swizzle, misplacement(p)); }, false},
-    {Change::wrong_coordinate, "wrong_coordinate", "the next box is copied", [](P) { return true; }, always, false},
-    {Change::consumer_barrier_more, "consumer_barrier_more", "the barrier before a store counts a warp too many",
-     [](P p) { return p.stores_out(); }, always, false},
+     [](P p, M) { return misplacement(p) == 8 || reads_differ(p, p.swizzle, p.swizzle, misplacement(p)); },
+     false},
+    {Change::wrong_coordinate, "wrong_coordinate", "the next box is copied", [](P) { return true; },
+     // Boxes outside of the tensor are all alike.
+     [](P p, M) { return boxes_differ(p); }, false},
+    {Change::consumer_barrier_more, "consumer_barrier_more",
+     "the barrier before a store counts a warp too many", [](P p) { return p.stores_out(); }, always, false},
     {Change::no_proxy_fence, "no_proxy_fence", "no proxy fence before the store",
      [](P p) { return p.stores_out(); }, always, true},
     {Change::no_store_barrier, "no_store_barrier", "no barrier before the store",
@@ -229,17 +254,14 @@ const std::vector<Kind> kKinds = {
      [](P p) { return p.stores_out(); }, store_commit_missing, true},
     {Change::no_store_wait, "no_store_wait", "the source is used again without wait_group.read",
      [](P p) { return p.stores_out(); },
-     [](P p, M m) {
-       return p.consume == Consume::in_place ? use_is_refilled(p, m) : buffer_is_second(p, m);
-     },
+     [](P p, M m) { return p.consume == Consume::in_place ? use_is_refilled(p, m) : buffer_is_second(p, m); },
      true},
     {Change::store_wait_lax, "store_wait_lax", "wait_group.read leaves one group more",
      [](P p) { return p.stores_out(); },
-     [](P p, M m) {
-       return p.consume == Consume::in_place ? use_is_refilled(p, m) : buffer_is_second(p, m);
-     },
+     [](P p, M m) { return p.consume == Consume::in_place ? use_is_refilled(p, m) : buffer_is_second(p, m); },
      false},
-    {Change::no_buffer_barrier, "no_buffer_barrier", "the others write a buffer that only one thread knows is free",
+    {Change::no_buffer_barrier, "no_buffer_barrier",
+     "the others write a buffer that only one thread knows is free",
      [](P p) { return p.consume == Consume::staged; }, buffer_is_second, true},
     {Change::no_drain, "no_drain", "the kernel ends without waiting for its stores",
      // A tile that is stored from its place has been read before its stage is handed back.
@@ -252,7 +274,9 @@ unsigned misplacement(const Pipeline& p) {
   return p.load == Load::tensor && p.relative && p.swizzle != Swizzle::none ? 128 : 8;
 }
 
-const std::vector<Kind>& kinds() { return kKinds; }
+const std::vector<Kind>& kinds() {
+  return kKinds;
+}
 
 const Kind& kind_of(Change change) {
   for (const Kind& k : kKinds)

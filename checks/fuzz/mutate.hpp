@@ -70,8 +70,8 @@ enum class Change {
 
 struct Mutation {
   Change change = Change::none;
-  int round = -1;                                  // the one round in which it is made; -1: always
-  emu::Swizzle swizzle = emu::Swizzle::none;       // reader_swizzle, map_swizzle: the wrong pattern
+  int round = -1;                             // the one round in which it is made; -1: always
+  emu::Swizzle swizzle = emu::Swizzle::none;  // reader_swizzle, map_swizzle: the wrong pattern
 };
 
 struct Kind {

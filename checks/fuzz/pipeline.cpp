@@ -58,6 +58,10 @@ void choose_tensor(Pipeline& p, Dice& dice) {
     if (dice.chance(15)) p.offset[i] = -step * static_cast<int>(dice.below(3));
     p.size[i] = covered + 4;
     if (dice.chance(30)) p.size[i] = std::max<uint32_t>(1, covered - std::min(covered, dice.below(4)));
+    // Some of each box is to lie inside.
+    if (i != last &&
+        (p.offset[i] >= static_cast<int>(p.size[i]) || p.offset[i] + static_cast<int>(p.box[i]) <= 0))
+      p.offset[i] = 0;
   }
   p.row_padding = dice.chance(30) ? dice.between(1, 3) : 0;
 }
@@ -66,13 +70,15 @@ void choose_full(Pipeline& p, Dice& dice) {
   if (p.engine()) {
     p.full = Link::mbarrier;
     p.signal = Signal::bytes;
-    static constexpr Announce kAnnounce[] = {Announce::arrive_first, Announce::arrive_first,
-                                             Announce::arrive_last, Announce::expect_copies_arrive,
+    static constexpr Announce kAnnounce[] = {Announce::arrive_first,         Announce::arrive_first,
+                                             Announce::arrive_last,          Announce::expect_copies_arrive,
                                              Announce::copies_expect_arrive, Announce::each_copy};
     p.announce = dice.of(kAnnounce);
     if (p.role == Role::specialised && p.producers == 2) {
       p.split_boxes = p.boxes == 2 && dice.chance(60);
-      p.take_turns = !p.split_boxes;
+      // With one stage, a producer whose turn has passed would be two phases behind, which no parity can tell.
+      p.take_turns = !p.split_boxes && p.stages > 1;
+      if (!p.split_boxes && !p.take_turns) p.producers = 1;
     }
     if (p.role == Role::specialised) {
       p.whole_warp = dice.chance(30);
@@ -173,7 +179,8 @@ std::string describe(const Pipeline& p) {
   static const char* kLoad[] = {"tensor copies", "bulk copies", "cp.async", "st.shared"};
   static const char* kLink[] = {"an mbarrier", "a named barrier", "the block's barrier"};
   static const char* kSignal[] = {"expected bytes", "cp.async.mbarrier.arrive.noinc",
-                                  "cp.async.mbarrier.arrive and an arrive", "every thread", "lane 0 of a warp"};
+                                  "cp.async.mbarrier.arrive and an arrive", "every thread",
+                                  "lane 0 of a warp"};
   static const char* kAnnounce[] = {"arrive.expect_tx, copies", "copies, arrive.expect_tx",
                                     "expect_tx, copies, arrive", "copies, expect_tx, arrive",
                                     "expect_tx before each copy, arrive"};
@@ -189,8 +196,9 @@ std::string describe(const Pipeline& p) {
   row("roles   ", p.role == Role::everybody
                       ? n(p.consumers) + " warps that fill and use"
                       : n(p.producers) + " producer warps" + (p.split_boxes ? ", a box each" : "") +
-                            (p.take_turns ? ", taking turns" : "") + (p.whole_warp ? ", all lanes wait" : "") +
-                            (p.elect ? ", elect.sync" : "") + "; " + n(p.consumers) + " consumer warps; " +
+                            (p.take_turns ? ", taking turns" : "") +
+                            (p.whole_warp ? ", all lanes wait" : "") + (p.elect ? ", elect.sync" : "") +
+                            "; " + n(p.consumers) + " consumer warps; " +
                             (p.producers_first ? "producers first" : "consumers first"));
   row("grid    ", n(p.ctas) + " CTAs" + (p.cluster ? ", one cluster, multicast" : ""));
   row("ring    ", n(p.stages) + " stages, " + n(p.rounds) + " rounds");
@@ -200,21 +208,24 @@ std::string describe(const Pipeline& p) {
   row("load    ", std::string(kLoad[static_cast<int>(p.load)]) +
                       (p.engine() ? "" : " of " + n(p.fill_unit) + " bytes") +
                       (p.load == Load::tensor
-                           ? "; first box at " + std::to_string(p.offset[0]) + "," + std::to_string(p.offset[1]) +
-                                 "," + std::to_string(p.offset[2]) + " of a tensor of " + n(p.size[0]) + "," +
-                                 n(p.size[1]) + "," + n(p.size[2])
+                           ? "; first box at " + std::to_string(p.offset[0]) + "," +
+                                 std::to_string(p.offset[1]) + "," + std::to_string(p.offset[2]) +
+                                 " of a tensor of " + n(p.size[0]) + "," + n(p.size[1]) + "," + n(p.size[2])
                            : ""));
-  row("full    ", std::string(kLink[static_cast<int>(p.full)]) + ", by " + kSignal[static_cast<int>(p.signal)] +
+  row("full    ", std::string(kLink[static_cast<int>(p.full)]) + ", by " +
+                      kSignal[static_cast<int>(p.signal)] +
                       (p.engine() ? std::string(": ") + kAnnounce[static_cast<int>(p.announce)] : "") +
                       (p.groups() ? ", groups left " + n(p.groups_left()) : ""));
   row("empty   ", std::string(kLink[static_cast<int>(p.empty)]) + ", by " +
-                      kRelease[static_cast<int>(p.release)] + (p.first_wait ? ", waited for from the start" : ""));
+                      kRelease[static_cast<int>(p.release)] +
+                      (p.first_wait ? ", waited for from the start" : ""));
   row("wait    ", p.test_wait ? "test_wait" : "try_wait");
-  row("consume ", std::string(kConsume[static_cast<int>(p.consume)]) + ", " + n(p.read_unit) + " bytes a read" +
+  row("consume ", std::string(kConsume[static_cast<int>(p.consume)]) + ", " + n(p.read_unit) +
+                      " bytes a read" +
                       (p.stores_out() ? std::string(", ") + kStore[static_cast<int>(p.store)] : "") +
-                      (p.consume == Consume::staged ? ", " + n(p.buffers) + " buffers, swizzle " +
-                                                          emu::name_of(p.out_swizzle)
-                                                    : ""));
+                      (p.consume == Consume::staged
+                           ? ", " + n(p.buffers) + " buffers, swizzle " + emu::name_of(p.out_swizzle)
+                           : ""));
   return t;
 }
 

@@ -78,17 +78,18 @@ struct Pipeline {
   // The tile of a stage: `boxes` boxes, each of `rows` rows of `inner` bytes.
   Load load = Load::tensor;
   unsigned boxes = 1;
-  unsigned rank = 2;          // of the tensor
+  unsigned rank = 2;            // of the tensor
   uint32_t box[3] = {1, 1, 1};  // elements
   emu::ElementType type = emu::ElementType::u32;
   emu::Swizzle swizzle = emu::Swizzle::none;  // by the map, or by hand (cp_async, stores)
-  bool relative = false;  // readers undo the swizzle from the start of the box: it must be aligned to the period
-  int offset[3] = {0, 0, 0};        // coordinates of the first box
-  uint32_t size[3] = {1, 1, 1};     // of the tensor: less than the boxes cover, where they are clipped
-  unsigned row_padding = 0;         // bytes between rows of the tensor, in units of 16
-  unsigned stage_padding = 0;       // between stages in shared memory, in units of the alignment
-  unsigned fill_unit = 16;          // bytes a thread copies at a time (cp_async, stores)
-  unsigned read_unit = 4;           // bytes a consumer reads at a time
+  bool relative =
+      false;  // readers undo the swizzle from the start of the box: it must be aligned to the period
+  int offset[3] = {0, 0, 0};     // coordinates of the first box
+  uint32_t size[3] = {1, 1, 1};  // of the tensor: less than the boxes cover, where they are clipped
+  unsigned row_padding = 0;      // bytes between rows of the tensor, in units of 16
+  unsigned stage_padding = 0;    // between stages in shared memory, in units of the alignment
+  unsigned fill_unit = 16;       // bytes a thread copies at a time (cp_async, stores)
+  unsigned read_unit = 4;        // bytes a consumer reads at a time
 
   // Full: the fillers tell the consumers.
   Link full = Link::mbarrier;
@@ -98,8 +99,8 @@ struct Pipeline {
   bool take_turns = false;   // two producers: each fills every other stage
   bool whole_warp = false;   // all lanes of the producer warp wait, one issues
   bool elect = false;        // the issuing lane is found by elect.sync
-  unsigned lag = 0;          // cp_async, threads or warps: rounds that stay in flight before they are signalled
-  bool wait_all = false;     // cp.async.wait_all where no group may be pending
+  unsigned lag = 0;       // cp_async, threads or warps: rounds that stay in flight before they are signalled
+  bool wait_all = false;  // cp.async.wait_all where no group may be pending
 
   // Empty: the consumers tell the fillers.
   Link empty = Link::mbarrier;
@@ -114,7 +115,8 @@ struct Pipeline {
   bool drain_reads_only = false;                  // the kernel ends after wait_group.read 0
   bool relaxed_start = false;  // cluster: fence.mbarrier_init, then barrier.cluster.arrive.relaxed
   bool init_fence = false;     // fence.mbarrier_init where nothing asks for it
-  bool drain_empties = false;  // cluster: the producers wait for the last releases instead of a cluster barrier
+  bool drain_empties =
+      false;  // cluster: the producers wait for the last releases instead of a cluster barrier
 
   // ---- what follows from it
   bool engine() const { return load == Load::tensor || load == Load::bulk; }

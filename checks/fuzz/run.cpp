@@ -14,7 +14,8 @@ namespace fuzz {
 namespace {
 constexpr double kTimeLimit = 20;  // of one kernel, seconds; they take milliseconds
 
-void put(std::vector<uint8_t>& to, const emu::Program& program, const char* name, const void* from, size_t bytes) {
+void put(std::vector<uint8_t>& to, const emu::Program& program, const char* name, const void* from,
+         size_t bytes) {
   for (const emu::KernelParam& k : program.params)
     if (k.name == name) std::memcpy(to.data() + k.offset, from, bytes);
 }
@@ -62,7 +63,8 @@ Outcome run(const Pipeline& p, const Mutation& m, const std::string& schedule) {
   result.findings = report.findings();
   for (const emu::Finding& f : result.findings)
     if (f.severity == emu::Severity::error && result.named.empty()) result.named = f.id;
-  result.numbers = fault.empty() && std::memcmp(machine.memory.at(out, want.size()), want.data(), want.size()) == 0;
+  result.numbers =
+      fault.empty() && std::memcmp(machine.memory.at(out, want.size()), want.data(), want.size()) == 0;
   report.clear();
   return result;
 }
