@@ -75,9 +75,9 @@ next: setup
 doctor:
 	@sh $(SCRIPTS)/doctor.sh
 
-# bench: on a Hopper GPU only; writes plots/data/<gpu>-<date>.csv. plots: draws from the newest data, anywhere.
+# bench: on a Hopper GPU only; writes plots/data/<gpu>-<part>-<date>.csv. plots: draws from the newest data, anywhere.
 bench: setup
-	$(COMPILE) ladder
+	$(COMPILE) ladder bench.copy_bandwidth.gpu
 	@$(TOOLS) "$$PYTHON" -B plots/bench.py --build '$(BUILD_DIR)' $(ARGS)
 
 plots: setup

@@ -1,9 +1,16 @@
-"""Times every solution on this machine's Hopper GPU beside cuBLASLt and writes plots/data/<gpu>-<date>.csv.
+"""Measures this machine's Hopper GPU and writes plots/data/<gpu>-<part>-<date>.csv, a file for each part:
 
-Each row is one process: it verifies the kernel against a reference, warms up, times kernel and cuBLASLt in turns on
-random data, and verifies again. The programs are the GPU builds in BUILD/solutions.
+  ladder    every solution beside cuBLASLt, at ten sizes
+  stages    the solutions that take --stages, at each length of the ring
+  copy      bytes in flight against bandwidth, for copies by the copy engine alone
+  counters  what the hardware counted of one launch of each solution at 8192 (needs ncu, and the right to use it)
 
-usage: bench.py [--build DIR] [--processes N] [--seconds S] [--commit HASH] [--out FILE]
+A row of ladder or stages is one process: it verifies the kernel, warms up, times kernel and cuBLASLt in turns on random
+data, and verifies again. The first process at a size and seed compares with a reference; a later one whose result has the
+same hash need not. Rows are written as they come: a run that is cut short leaves what it had. The programs are the GPU
+builds in BUILD/solutions and BUILD/bench.
+
+usage: bench.py [--build DIR] [--parts LIST] [--processes N] [--seconds S] [--commit HASH] [--out DIR]
 Exit: 0 written, 1 a kernel was wrong or did not end, 2 bad input or no GPU.
 """
 
@@ -12,17 +19,26 @@ import csv
 import datetime
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COLUMNS = ["lesson", "m", "n", "k", "process", "tile", "stages", "registers", "ms_median", "ms_min", "ms_max", "samples",
-           "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max", "verdict"]
+PARTS = ["ladder", "stages", "copy", "counters"]
+LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ms_median", "ms_min", "ms_max",
+          "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max", "compared_with", "verdict"]
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 OBLONG = [(1000, 1032, 520), (4096, 1024, 8192), (8192, 28672, 4096), (4104, 3992, 2056)]
-LARGE_FROM = "07"  # 16384 takes long; only the fast rungs are timed there
+LARGE, LARGE_FROM = {(16384, 16384, 16384), (8192, 28672, 4096)}, "07"  # seconds each: the fast rungs only
+STAGES_AT, STAGES_PROCESSES = [(4096, 4096, 4096), (8192, 8192, 8192)], 3
+COUNTERS_AT = (8192, 8192, 8192)
+COUNTERS = {"time_ns": "gpu__time_duration.sum", "sm_cycles_active": "sm__cycles_active.sum",
+            "tensor_cycles_active": "sm__pipe_tensor_cycles_active.sum", "l2_bytes": "lts__t_bytes.sum",
+            "l2_to_sm_bytes": "l1tex__m_xbar2l1tex_read_bytes.sum", "dram_read_bytes": "dram__bytes_read.sum",
+            "dram_write_bytes": "dram__bytes_write.sum"}
+TENSOR_CORES = 4  # of an SM; each adds its own busy cycles to the count
 
 
 def die(message, hint):
@@ -39,67 +55,172 @@ def query(field):
     return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else ""
 
 
-def one(program, size, seed):
-    m, n, k = size
-    command = [str(program), "--m", str(m), "--n", str(n), "--k", str(k), "--cublas", "--seed", str(seed), "--json", "-"]
+def run(command, limit_s):
+    """(exit code, stdout, stderr); None for the code when it did not start, or did not end in time."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=limit_s)
+        return done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired:
-        return None, "did not end within 300 s"
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if not lines:
-        return None, (done.stderr or done.stdout)[-400:]
-    return json.loads(lines[-1]), ""
+        return None, "", f"did not end within {limit_s} s"
+    except OSError as problem:
+        return None, "", f"cannot run {command[0]}: {problem.strerror}"
+
+
+class Table:
+    """A CSV file that grows row by row."""
+
+    def __init__(self, path, header, columns):
+        self.path, self.columns, self.rows = path, columns, 0
+        self.file = open(path, "w", newline="")
+        for key, value in header.items():
+            self.file.write(f"# {key}: {value}\n")
+        self.writer = csv.DictWriter(self.file, columns, extrasaction="ignore", lineterminator="\n")
+        self.writer.writeheader()
+        self.file.flush()
+
+    def add(self, row):
+        self.writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
+        self.file.flush()
+        self.rows += 1
+
+
+class Bench:
+    def __init__(self, args, name):
+        self.build = Path(args.build)
+        self.args, self.end, self.failed = args, time.time() + args.seconds, 0
+        self.known = {}  # (size, seed): the hash of a result that was compared with the reference
+        self.gpu = name.lower().replace(" ", "-")
+        commit = args.commit or run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], 30)[1].strip()
+        toolkit = re.findall(r"V(\d+\.\d+\.\d+)", run(["nvcc", "--version"], 30)[1])
+        self.header = {"device": name, "driver": query("driver_version"), "toolkit": (toolkit or ["unknown"])[0],
+                       "date": datetime.date.today().isoformat(), "commit": commit, "power limit": query("power.limit"),
+                       "SM clock, maximum": query("clocks.max.sm")}
+
+    def table(self, part, note, columns):
+        folder = Path(self.args.out) if self.args.out else ROOT / "plots" / "data"
+        folder.mkdir(parents=True, exist_ok=True)
+        return Table(folder / f"{self.gpu}-{part}-{self.header['date']}.csv", dict(self.header, data=note), columns)
+
+    def programs(self):
+        found = sorted(p for p in (self.build / "solutions").glob("[0-9][0-9]_*") if p.suffix == "")
+        if not found:
+            die(f"no GPU builds in {self.build}/solutions", "make build DEVICE=gpu")
+        return found
+
+    def fail(self, what, why):
+        print(f"{what}: {why.strip()[-400:]}", file=sys.stderr)
+        self.failed += 1
+
+    def late(self):
+        return time.time() > self.end
+
+    def measure(self, program, size, process, extra=()):
+        """One process; its row, or None when it failed."""
+        seed = process + 1
+        command = [program, "--m", size[0], "--n", size[1], "--k", size[2], "--cublas", "--seed", seed, "--json", "-", *extra]
+        if (size, seed) in self.known:
+            command += ["--known", self.known[size, seed]]
+        _, out, err = run(command, 300)
+        lines = [line for line in out.splitlines() if line.startswith("{")]
+        row = json.loads(lines[-1]) if lines else {}
+        if row.get("verdict") != "right":
+            self.fail(f"{program.name} {size} {' '.join(extra)}", row.get("classification") or err or "no result")
+            return None
+        self.known.setdefault((size, seed), row["result_hash"])
+        return dict(row, process=process)
+
+    def ladder(self):
+        table = self.table("ladder", "bell-shaped random bf16 in [-1, 1]; every row is one process, kernel and cuBLASLt timed in "
+                                     "turns", LADDER)
+        programs = self.programs()
+        for process in range(self.args.processes):
+            for size in [(s, s, s) for s in SQUARES] + OBLONG:
+                for program in programs:
+                    if self.late() or (size in LARGE and program.name[:2] < LARGE_FROM):
+                        continue
+                    row = self.measure(program, size, process)
+                    if row:
+                        table.add(row)
+        return table
+
+    def stages(self):
+        table = self.table("stages", "as in the ladder, with --stages", LADDER)
+        lengths = {}
+        for program in self.programs():
+            lengths[program] = re.findall(r"--stages (\d+)", run([program, "--help"], 60)[1])
+        for process in range(min(STAGES_PROCESSES, self.args.processes)):
+            for size in STAGES_AT:
+                for program in lengths:
+                    for length in lengths[program]:
+                        row = None if self.late() else self.measure(program, size, process, ["--stages", length])
+                        if row:
+                            table.add(row)
+        return table
+
+    def copy(self):
+        program = self.build / "bench" / "copy_bandwidth"
+        if not program.exists():
+            die(f"there is no {program}", "cmake --build BUILD --target bench.copy_bandwidth.gpu")
+        code, out, err = run([program], 300)
+        rows = list(csv.DictReader(out.splitlines()))
+        table = self.table("copy", "2 GiB; every run is checked", list(rows[0]) if rows else ["kind"])
+        for row in rows:
+            table.add(row)
+        if code != 0:
+            self.fail(program.name, err)
+        return table
+
+    def counters(self):
+        if not shutil.which("ncu"):
+            print("counters: skipped: there is no ncu on the search path")
+            return None
+        table = None
+        for program in self.programs():
+            if self.late():
+                break
+            m, n, k = COUNTERS_AT
+            # The clocks stay as they are; cycles are what is compared.
+            code, out, err = run(["ncu", "--clock-control", "none", "--metrics", ",".join(COUNTERS.values()), "-k", "regex:gemm",
+                                  "-c", "1", "--csv", program, "--m", m, "--n", n, "--k", k, "--repeat", "1"], 300)
+            start = out.find('"ID"')
+            found = {row["Metric Name"]: row["Metric Value"].replace(",", "")
+                     for row in csv.DictReader(out[start:].splitlines())} if start >= 0 else {}
+            if set(COUNTERS.values()) - set(found):
+                print(f"counters: skipped: ncu reads no counters here: {(err or out).strip()[-300:]}")
+                break
+            row = {key: int(float(found[metric])) for key, metric in COUNTERS.items()}
+            row["tensor_busy"] = row["tensor_cycles_active"] / (TENSOR_CORES * row["sm_cycles_active"])
+            table = table or self.table("counters", "one launch of each, under ncu", ["lesson", "m", "n", "k", "tensor_busy", *COUNTERS])
+            table.add(dict(row, lesson=program.name, m=m, n=n, k=k))
+        return table
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"what to measure (default {','.join(PARTS)})")
     parser.add_argument("--processes", type=int, default=5, help="how often each size is measured (default 5)")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop starting new measurements after this time")
     parser.add_argument("--commit", default="", help="recorded in the header (default: git's)")
-    parser.add_argument("--out", default="", help="file to write (default: plots/data/<gpu>-<date>.csv)")
+    parser.add_argument("--out", default="", help="folder to write to (default: plots/data)")
     args = parser.parse_args()
+    parts = args.parts.split(",")
+    for part in parts:
+        if part not in PARTS:
+            die(f"--parts knows no {part!r}", f"some of {','.join(PARTS)}")
 
     name = query("name")
     if not name or not query("compute_cap").startswith("9.0"):
         die(f"needs a Hopper GPU (compute capability 9.0); found {name or 'no GPU'}",
             "the recorded data under plots/data can be drawn anywhere:   make plots")
-    programs = sorted(p for p in (Path(args.build) / "solutions").glob("[0-9][0-9]_*") if p.suffix == "")
-    if not programs:
-        die(f"no GPU builds in {args.build}/solutions", "make build DEVICE=gpu")
-    commit = args.commit or subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True,
-                                           text=True).stdout.strip()
-    toolkit = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
-    header = {"device": name, "driver": query("driver_version"),
-              "toolkit": (re.findall(r"V(\d+\.\d+\.\d+)", toolkit) or ["unknown"])[0],
-              "date": datetime.date.today().isoformat(), "commit": commit, "power limit": query("power.limit"),
-              "SM clock, maximum": query("clocks.max.sm"),
-              "data": "bell-shaped random bf16 in [-1, 1]; every row is one process, kernel and cuBLASLt timed in turns"}
-
-    rows, failed, end = [], 0, time.time() + args.seconds
-    for process in range(args.processes):
-        for size in [(s, s, s) for s in SQUARES] + OBLONG:
-            for program in programs:
-                if time.time() > end or (size[0] == SQUARES[-1] and program.name[:2] < LARGE_FROM):
-                    continue
-                row, problem = one(program, size, process + 1)
-                if row is None or row.get("verdict") != "right":
-                    print(f"{program.name} {size}: {problem or row.get('verdict')}", file=sys.stderr)
-                    failed += 1
-                    continue
-                row["process"] = process
-                rows.append(row)
-    out = Path(args.out) if args.out else ROOT / "plots" / "data" / f"{name.lower().replace(' ', '-')}-{header['date']}.csv"
-    with open(out, "w", newline="") as file:
-        for key, value in header.items():
-            file.write(f"# {key}: {value}\n")
-        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
-    print(f"{len(rows)} measurements, {failed} failed: {out}")
-    return 1 if failed else 0
+    bench = Bench(args, name)
+    for part in [p for p in ("copy", "counters", "stages", "ladder") if p in parts]:  # the longest last
+        start = time.time()
+        table = getattr(bench, part)()
+        if table:
+            print(f"{part}: {table.rows} rows in {time.time() - start:.0f} s: {table.path}", flush=True)
+    print(f"{bench.failed} failed")
+    return 1 if bench.failed else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Reads plots/data/*.csv: a header of '# key: value' lines, then one row for each process that measured."""
+"""Reads plots/data/<gpu>-<part>-<date>.csv: a header of '# key: value' lines, then the rows."""
 
 import csv
 import sys
@@ -9,19 +9,24 @@ FOLDER = Path(__file__).resolve().parent / "data"
 NEEDED = ("device", "driver", "toolkit", "date", "commit")
 
 
-def newest():
-    files = sorted(FOLDER.glob("*.csv"), key=lambda p: (load(p)[0]["date"], p.name))
-    if not files:
-        print(f"plots: there is no data in {FOLDER}\n  try    make bench, on a Hopper GPU", file=sys.stderr)
+def files(part):
+    """The files of a part, the oldest first."""
+    return sorted(FOLDER.glob(f"*-{part}-*.csv"), key=lambda p: (load(p)[0]["date"], p.name))
+
+
+def newest(part="ladder"):
+    found = files(part)
+    if not found:
+        print(f"plots: there is no {part} data in {FOLDER}\n  try    make bench, on a Hopper GPU", file=sys.stderr)
         sys.exit(2)
-    return files[-1]
+    return found[-1]
 
 
-def load(path):
+def load(path, needed=NEEDED):
     """(header, rows); numbers as numbers. A file without its provenance is refused."""
     lines = Path(path).read_text().splitlines()
     header = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    missing = [key for key in NEEDED if key not in header]
+    missing = [key for key in needed if key not in header]
     if missing:
         print(f"plots: {path} does not say its {', '.join(missing)}\n  try    make bench again", file=sys.stderr)
         sys.exit(2)

@@ -1,18 +1,33 @@
-"""The README's measured table, written from the newest file of plots/data.
+"""The measured numbers in the documents, written from the newest files of plots/data.
+
+A document says where:   <!-- measured: NAME -->  ...  <!-- measured: end -->   NAME is a function of BLOCKS below.
 
 usage: measured.py --write | --check
-Exit: 0 written or equal, 1 the README differs from the data, 2 bad input.
+Exit: 0 written or equal, 1 a document differs from the data, 2 bad input.
 """
 
+import re
 import sys
 from pathlib import Path
+from statistics import median
 
 from data import lessons, load, middle, newest, pick
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->"
-SQUARES = [(s, s, s) for s in (1024, 2048, 4096, 8192)]
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ["README.md", "plots/README.md", "lessons/05_tma_multistage/README.md", "lessons/08_cluster_multicast/README.md",
+             "lessons/09_persistent_gemm/README.md"]
+BLOCK = re.compile(r"<!-- measured: (?!end)(\w+) -->\n(.*?)<!-- measured: end -->", re.DOTALL)
+SQUARES = [(s, s, s) for s in (512, 1024, 2048, 4096, 8192, 16384)]
 RAGGED = (4104, 3992, 2056)
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def machine(header):
+    return f"{header['device']}, driver {header['driver']}, toolkit {header['toolkit']}, {header['date']}, commit {header['commit']}"
 
 
 def cell(rows, lesson, size):
@@ -20,41 +35,91 @@ def cell(rows, lesson, size):
     return "" if ratio is None else f"{middle(rows, lesson, size, 'tflops'):.0f} ({ratio:.2f})"
 
 
-def table():
-    path = newest()
+def ladder():
+    path = newest("ladder")
     header, rows = load(path)
     runs = [len(pick(rows, lesson, size, "tflops")) for lesson in lessons(rows) for size in SQUARES + [RAGGED]]
-    lines = [
-        f"Measured on one {header['device']} (driver {header['driver']}, toolkit {header['toolkit']}, {header['date']}, commit "
-        f"{header['commit']}): TFLOP/s, and in brackets the ratio to the best of cuBLASLt's heuristics, timed in turns in the "
-        f"same process on random data. Medians over {min(runs)} to {max(runs)} processes of 20 samples each; every result was "
-        f"compared with a reference. The numbers come from [{path.name}](plots/data/{path.name}).",
-        "",
-        "| M = N = K | " + " | ".join(str(s[0]) for s in SQUARES) + " | " + " x ".join(map(str, RAGGED)) + " |",
-        "|---" * (len(SQUARES) + 2) + "|",
-    ]
-    for lesson in lessons(rows):
-        lines.append(f"| {lesson} | " + " | ".join(cell(rows, lesson, size) for size in SQUARES + [RAGGED]) + " |")
-    return "\n".join(lines) + "\n"
+    return (
+        f"Measured on one {machine(header)}: TFLOP/s, and in brackets the ratio to the best of cuBLASLt's heuristics, timed in "
+        f"turns in the same process on random data. Medians over {min(n for n in runs if n)} to {max(runs)} processes of 20 samples "
+        f"each; every result was compared with a reference. The numbers come from "
+        f"[{path.name}](plots/data/{path.name}).\n\n"
+    ) + table(["M = N = K"] + [str(s[0]) for s in SQUARES] + [" x ".join(map(str, RAGGED))],
+              [[lesson] + [cell(rows, lesson, size) for size in SQUARES + [RAGGED]] for lesson in lessons(rows)])
+
+
+def stages():
+    header, rows = load(newest("stages"))
+    lesson, size = "05_tma_multistage", 8192
+    own = [r for r in rows if r["lesson"] == lesson and r["m"] == size]
+    lengths = sorted({r["stages"] for r in own})
+    at = {s: [r for r in own if r["stages"] == s] for s in lengths}
+    return f"This lesson at M = N = K = {size} ({machine(header)}):\n\n" + table(
+        ["stages"] + [str(s) for s in lengths],
+        [["ms"] + [f"{median(r['ms_median'] for r in at[s]):.3f}" for s in lengths],
+         ["TFLOP/s"] + [f"{median(r['tflops'] for r in at[s]):.0f}" for s in lengths]])
+
+
+def copy():
+    header, rows = load(newest("copy"))
+    limit = next(r["gb_per_s"] for r in rows if r["kind"] == "cudaMemcpy")
+    best = {kind: max((r for r in rows if r["kind"] == kind), key=lambda r: r["gb_per_s"]) for kind in ("load", "copy")}
+    enough = min(r["bytes_in_flight"] for r in rows if r["kind"] == "load" and r["gb_per_s"] >= 0.9 * best["load"]["gb_per_s"])
+    return (
+        f"On one {machine(header)}: `cudaMemcpy` from device to device moves {limit:.0f} GB/s, bytes read and written counted. The "
+        f"copy engine reads at most {best['load']['gb_per_s']:.0f} GB/s, {best['load']['gb_per_s'] / limit:.2f} of that, and "
+        f"copies at most {best['copy']['gb_per_s']:.0f} GB/s, {best['copy']['gb_per_s'] / limit:.2f}. Nine tenths of its best "
+        f"reading rate take {enough / 2**20:.1f} MiB in flight on the whole chip, {enough / 132 / 1024:.0f} KiB an SM.\n")
+
+
+def counted(names):
+    header, rows = load(newest("counters"))
+    gb = lambda value: f"{value / 1e9:.2f}"
+    return f"{rows[0]['m']} x {rows[0]['n']} x {rows[0]['k']}, one launch under ncu ({machine(header)}):\n\n" + table(
+        ["lesson", "tensor cores busy", "GB that reach the SMs", "GB that L2 handles", "GB read from DRAM", "written"],
+        [[r["lesson"], f"{100 * r['tensor_busy']:.1f} %", gb(r["l2_to_sm_bytes"]), gb(r["l2_bytes"]), gb(r["dram_read_bytes"]),
+          gb(r["dram_write_bytes"])] for r in rows if r["lesson"] in names or not names])
+
+
+def counters():
+    return counted([])
+
+
+def multicast():
+    return counted(["07_tma_store", "08_cluster_multicast"])
+
+
+def busy():
+    header, rows = load(newest("counters"))
+    row = next(r for r in rows if r["lesson"] == "09_persistent_gemm")
+    return (f"At {row['m']} the tensor cores are busy in {100 * row['tensor_busy']:.1f} % of the cycles in which an SM works "
+            f"({machine(header)}).\n")
+
+
+BLOCKS = {f.__name__: f for f in (ladder, stages, copy, counters, multicast, busy)}
 
 
 def main():
     if sys.argv[1:] not in (["--write"], ["--check"]):
         print(__doc__, file=sys.stderr)
         return 2
-    text = README.read_text()
-    if BEGIN not in text or END not in text:
-        print(f"measured: {README} has lost its markers {BEGIN.strip()} and {END}", file=sys.stderr)
-        return 2
-    before, rest = text.split(BEGIN, 1)
-    wanted = before + BEGIN + table() + END + rest.split(END, 1)[1]
-    if sys.argv[1] == "--write":
-        README.write_text(wanted)
-        return 0
-    if wanted != text:
-        print("README.md: the measured table differs from the data\n  try    python3 plots/measured.py --write", file=sys.stderr)
-        return 1
-    return 0
+    code = 0
+    for name in DOCUMENTS:
+        path = ROOT / name
+        text = path.read_text()
+        blocks = BLOCK.findall(text)
+        unknown = [block for block, _ in blocks if block not in BLOCKS]
+        if not blocks or unknown:
+            print(f"measured: {name} has {'no measured block' if not blocks else 'unknown blocks: ' + ', '.join(unknown)}\n"
+                  f"  try    <!-- measured: NAME --> ... <!-- measured: end -->, NAME one of {', '.join(BLOCKS)}", file=sys.stderr)
+            return 2
+        wanted = BLOCK.sub(lambda m: f"<!-- measured: {m[1]} -->\n{BLOCKS[m[1]]()}<!-- measured: end -->", text)
+        if sys.argv[1] == "--write":
+            path.write_text(wanted)
+        elif wanted != text:
+            print(f"{name}: a measured block differs from the data\n  try    python3 plots/measured.py --write", file=sys.stderr)
+            code = 1
+    return code
 
 
 if __name__ == "__main__":

@@ -64,6 +64,8 @@ std::string Stats::json() const {
   put("launches", launches);
   put("warp_instructions", warp_instructions);
   put("thread_instructions", thread_instructions);
+  for (int i = 0; i < kClasses; ++i)
+    put((std::string("thread_instructions.") + kClassNames[i]).c_str(), thread_instructions_of[i]);
   put("cp_async.issued", cp_async_issued);
   put("cp_async.bytes", cp_async_bytes);
   put("bulk.load.issued", bulk_load_issued);

@@ -1,6 +1,7 @@
 // The device: memory, the CTAs that are resident, the engines, and the schedule that decides who goes next.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -32,6 +33,7 @@ struct Schedule {
 // Named counters of the process, written by EMU_JSON. Names are listed in README.md.
 struct Stats {
   uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
+  std::array<uint64_t, kClasses> thread_instructions_of = {};  // by Class
   uint64_t cp_async_issued = 0, cp_async_bytes = 0;
   uint64_t bulk_load_issued = 0, bulk_load_bytes = 0, bulk_store_issued = 0, bulk_store_bytes = 0;
   uint64_t tensor_load_issued = 0, tensor_load_bytes = 0, tensor_store_issued = 0, tensor_store_bytes = 0;

@@ -45,6 +45,9 @@ struct Extra {
 
 // What an instruction is counted as in the statistics.
 enum class Class : uint8_t { copy, address, barrier, math, memory, control, other };
+constexpr int kClasses = 7;
+constexpr const char* kClassNames[kClasses] = {"copy",   "address", "barrier", "math",
+                                               "memory", "control", "other"};
 
 struct Inst {
   Exec exec = nullptr;

@@ -1,6 +1,7 @@
 #include "emulator/warp.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "emulator/machine.hpp"
 
@@ -142,8 +143,8 @@ int Warp::run(int budget) {
   }
   wake();
   int executed = 0;
-  bool rest = false;  // a lane asked to let other warps run
-  uint64_t threads = 0;
+  bool rest = false;                            // a lane asked to let other warps run
+  std::array<uint64_t, kClasses> threads = {};  // lanes that executed an instruction, by class
   const Inst* code = program.code.data();
   while (executed < budget) {
     Group* g = pick();
@@ -158,7 +159,7 @@ int Warp::run(int budget) {
       uint32_t m = g->mask;
       if (in.guard != kNoRef) m &= predicate(in.guard);
       if (m) {
-        threads += static_cast<uint64_t>(__builtin_popcount(m));
+        threads[static_cast<int>(in.cls)] += static_cast<uint64_t>(__builtin_popcount(m));
         if (watch_registers) machine.observer->on_instruction(*this, in);
         Flow flow = in.exec(*this, in, m);
         if (flow == Flow::next) {
@@ -171,7 +172,7 @@ int Warp::run(int budget) {
           continue;
         } else if (flow == Flow::converge) {
           g->state = Group::State::converging;
-          threads -= static_cast<uint64_t>(__builtin_popcount(m));
+          threads[static_cast<int>(in.cls)] -= static_cast<uint64_t>(__builtin_popcount(m));
           break;
         } else if (flow == Flow::yield) {
           ++g->pc;
@@ -188,7 +189,10 @@ int Warp::run(int budget) {
     if (live == 0 || rest) break;
   }
   machine.stats.warp_instructions += static_cast<uint64_t>(executed);
-  machine.stats.thread_instructions += threads;
+  for (int i = 0; i < kClasses; ++i) {
+    machine.stats.thread_instructions += threads[i];
+    machine.stats.thread_instructions_of[i] += threads[i];
+  }
   watch_for_endless_loop(executed);
   return executed;
 }

@@ -19,4 +19,13 @@ __device__ __forceinline__ void cp_async_bulk(void* dst, const void* src, uint32
                : "memory");
 }
 
+// cp.async.bulk.global.shared::cta.bulk_group [dst], [src], bytes;
+// shared -> global. Completion is counted in bulk groups (bulk_group.cuh) of the issuing thread. (sm_90)
+__device__ __forceinline__ void cp_async_bulk_store(void* dst, const void* src, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+               :
+               : "l"(dst), "r"(smem_addr(src)), "r"(bytes)
+               : "memory");
+}
+
 }  // namespace ptx
