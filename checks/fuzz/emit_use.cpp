@@ -1,0 +1,194 @@
+// How the consumers wait for a stage, use it, and hand it back.
+#include "emitter.hpp"
+
+namespace fuzz {
+
+using emu::Swizzle;
+
+void Emitter::full_wait(const char* round) {
+  locate(round);
+  if (p.role == Role::everybody && p.groups()) {
+    wait_groups(p.groups_left(), round);
+    signal(round);
+  }
+  if (p.full == Link::block) {
+    unless(Change::no_full_wait, round, [&] { line("bar.sync 0;"); });
+    return;
+  }
+  if (p.full == Link::named) {
+    unless(Change::no_full_wait, round,
+           [&] { line("add.u32 %%id, %%stage, 1;\nbar.sync %%id, %u;", p.threads()); });
+    return;
+  }
+  unless(Change::no_full_wait, round, [&] {
+    line("and.b32 %%parity, %%use, 1;");
+    if (is(Change::full_parity_off)) line("xor.b32 %%parity, %%parity, 1;");
+    if (is(Change::full_parity_fixed)) line("mov.u32 %%parity, 0;");
+    if (is(Change::full_wrong_stage)) {
+      line("add.u32 %%x, %s, 1;\nrem.u32 %%x, %%x, %u;\nmov.u32 %%a, full_bar;\nmad.lo.u32 %%a, %%x, 8, %%a;",
+           round, p.stages);
+      wait("%a", "%parity", Change::none, Change::none);
+    } else {
+      wait("%full", "%parity", Change::full_wait_once, Change::full_wait_relaxed);
+    }
+  });
+}
+
+void Emitter::consumer_barrier(bool counted) {
+  if (p.role == Role::everybody && !counted)
+    line("bar.sync 0;");
+  else
+    line("bar.sync 15, %u;", p.consumer_threads() + (is(Change::consumer_barrier_more) ? 32 : 0));
+}
+
+void Emitter::arrive_empty(const char*) {
+  const char* order = is(Change::release_relaxed) ? ".relaxed" : ".release";
+  if (!p.cluster) {
+    line("mbarrier.arrive%s.cta.shared::cta.b64 _, [%%empty];", order);
+    return;
+  }
+  line("mbarrier.arrive%s.cluster.shared::cta.b64 _, [%%empty];", order);
+  if (is(Change::no_remote_release)) return;
+  line("mapa.shared::cluster.u32 %%remote, %%empty, %%peer;");
+  line("mbarrier.arrive%s.cluster.shared::cluster.b64 _, [%%remote];", order);
+}
+
+void Emitter::release(const char* round) {
+  locate(round);
+  if (p.empty == Link::block) {
+    unless(Change::no_release, round, [&] { line("bar.sync 0;"); });
+    return;
+  }
+  if (p.empty == Link::named) {
+    line("setp.lt.u32 %%some, %s, %d;", round, static_cast<int>(p.rounds) - static_cast<int>(p.stages));
+    if (!p.refills()) return;
+    only_if("%some", [&] {
+      unless(Change::no_release, round,
+             [&] { line("add.u32 %%id, %%stage, %u;\nbar.arrive %%id, %u;", 1 + p.stages, p.threads()); });
+    });
+    return;
+  }
+  unless(Change::no_release, round, [&] {
+    switch (p.release) {
+      case Release::threads:
+        arrive_empty(round);
+        break;
+      case Release::warps:
+        unless(Change::no_release_syncwarp, round, [&] { line("bar.warp.sync 0xffffffff;"); });
+        line("setp.eq.u32 %%one, %%lane, 0;");
+        only_if("%one", [&] { arrive_empty(round); });
+        break;
+      case Release::one:
+        unless(Change::no_release_barrier, round, [&] { consumer_barrier(); });
+        line("setp.eq.u32 %%one, %%user, 0;");
+        only_if("%one", [&] { arrive_empty(round); });
+        break;
+    }
+  });
+}
+
+// Every consumer thread its share of the tile.
+void Emitter::use_tile(const char* round) {
+  const unsigned unit = p.read_unit, units = p.tile_bytes() / unit, words = unit / 4;
+  const Swizzle pattern = is(Change::reader_swizzle) ? m.swizzle : p.swizzle;
+  loop("%u", "%user", std::to_string(units), std::to_string(p.consumer_threads()), [&] {
+    line("mov.u32 %%unit, %%u;");
+    place(pattern, p.pitch(), p.relative, "%tile", p.box_stride(), unit);
+    access("ld.shared", "%a", unit);
+    if (p.consume == Consume::sum) {
+      for (unsigned w = 0; w < words; ++w) line("mad.lo.u32 %%acc, %%acc, 31, %%v%u;", w);
+      return;
+    }
+    if (p.consume == Consume::copy) {
+      line("mad.lo.u32 %%t, %%cta, %u, %s;\nmul.wide.u32 %%g, %%t, %u;", p.rounds, round, p.tile_bytes());
+      line("mul.wide.u32 %%step, %%unit, %u;\nadd.u64 %%g, %%g, %%step;\nadd.u64 %%g, %%g, %%out;", unit);
+      access("st.global", "%g", unit);
+      return;
+    }
+    for (unsigned w = 0; w < words; ++w)
+      line("mul.lo.u32 %%v%u, %%v%u, 3;\nmad.lo.u32 %%v%u, %%unit, %u, %%v%u;\nadd.u32 %%v%u, %%v%u, %u;", w,
+           w, w, words, w, w, w, w);
+    if (p.consume == Consume::staged) {
+      line("mad.lo.u32 %%x, %%buffer, %u, %%bytes;", p.boxes * p.out_box_stride());
+      place(p.out_swizzle, Pipeline::pitch(p.out_swizzle, p.inner()), false, "%x", p.out_box_stride(), unit);
+    }
+    access("st.shared", "%a", unit);
+  });
+}
+
+// The changed tile, out of shared memory, by one thread.
+void Emitter::store_tile(const char* round) {
+  const bool staged = p.consume == Consume::staged;
+  unless(Change::no_proxy_fence, round, [&] { line("fence.proxy.async.shared::cta;"); });
+  unless(Change::no_store_barrier, round, [&] { consumer_barrier(is(Change::consumer_barrier_more)); });
+  line("setp.eq.u32 %%one, %%user, 0;");
+  only_if("%one", [&] {
+    // Reductions of all rounds add to one tile of each CTA.
+    if (p.adds())
+      line("mov.u32 %%t, %%cta;");
+    else
+      line("mad.lo.u32 %%t, %%cta, %u, %s;", p.rounds, round);
+    if (staged)
+      line("mad.lo.u32 %%x, %%buffer, %u, %%bytes;", p.boxes * p.out_box_stride());
+    else
+      line("mov.u32 %%x, %%tile;");
+    for (unsigned i = 0; i < p.boxes; ++i) {
+      line("mad.lo.u32 %%b, %%t, %u, %u;\nadd.u32 %%a, %%x, %u;", p.boxes, i,
+           i * (staged ? p.out_box_stride() : p.box_stride()));
+      const bool bulk = p.store == Store::bulk || p.store == Store::bulk_add;
+      if (bulk)
+        line("mul.wide.u32 %%g, %%b, %u;\nadd.u64 %%g, %%g, %%out;", p.box_bytes());
+      else
+        line("mul.lo.u32 %%c1, %%b, %u;\nmov.u32 %%c0, 0;", p.rows());
+      switch (p.store) {
+        case Store::bulk:
+          line("cp.async.bulk.global.shared::cta.bulk_group [%%g], [%%a], %u;", p.box_bytes());
+          break;
+        case Store::bulk_add:
+          line("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%%g], [%%a], %u;", p.box_bytes());
+          break;
+        case Store::tensor:
+          line(
+              "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%%out_tensor, {%%c0, %%c1}], "
+              "[%%a];");
+          break;
+        case Store::tensor_add:
+          line(
+              "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%%out_tensor, {%%c0, "
+              "%%c1}], "
+              "[%%a];");
+          break;
+      }
+    }
+    unless(Change::no_store_commit, round, [&] { line("cp.async.bulk.commit_group;"); });
+    // A stage is handed back when its store has read it.
+    if (!staged)
+      unless(Change::no_store_wait, round,
+             [&] { line("cp.async.bulk.wait_group.read %u;", is(Change::store_wait_lax) ? 1u : 0u); });
+  });
+}
+
+void Emitter::consume(const char* round) {
+  full_wait(round);
+  if (is(Change::empty_extra_arrive)) {
+    line("setp.eq.u32 %%one, %%user, 0;");
+    only_if("%one", [&] { line("mbarrier.arrive.release.cta.shared::cta.b64 _, [%%empty];"); });
+  }
+  if (is(Change::release_early)) release(round);
+  if (p.consume == Consume::staged) {
+    // The buffer is free when the store that used it last has read it.
+    line("mov.u32 %%bytes, staged;\nrem.u32 %%buffer, %s, %u;\nsetp.eq.u32 %%one, %%user, 0;", round,
+         p.buffers);
+    unless(Change::no_store_wait, round, [&] {
+      only_if("%one", [&] {
+        line("cp.async.bulk.wait_group.read %u;", p.buffers - 1 + (is(Change::store_wait_lax) ? 1u : 0u));
+      });
+    });
+    unless(Change::no_buffer_barrier, round, [&] { consumer_barrier(); });
+  }
+  use_tile(round);
+  if (p.stores_out()) store_tile(round);
+  if (!is(Change::release_early)) release(round);
+}
+
+}  // namespace fuzz
