@@ -15,7 +15,7 @@ override TOOLS = . '$(BUILD_DIR)/tools.env' &&
 override PY = $(TOOLS) "$$PYTHON" -B $(SCRIPTS)
 override COMPILE = @sh $(SCRIPTS)/run_build.sh '$(BUILD_DIR)' '$(JOBS)'
 
-.PHONY: help setup build run test check status next doctor bench plots bench-emulator record record-bugs format format-check clean distclean
+.PHONY: help setup build run test check status next doctor bench plots bench-emulator fuzz record record-bugs format format-check clean distclean
 help:
 	@sh $(SCRIPTS)/run_help.sh
 
@@ -87,6 +87,10 @@ plots: setup
 bench-emulator: setup
 	$(COMPILE) ladder bench.emulator_rates.emu
 	@$(PY)/run_bench_emulator.py
+
+fuzz: setup
+	$(COMPILE) check.fuzz
+	@'$(BUILD_DIR)/checks/fuzz' --count 20000 $(ARGS)
 
 record: setup
 	@$(TOOLS) DEVICE=gpu "$$PYTHON" -B $(SCRIPTS)/run_device.py

@@ -17,6 +17,7 @@ The TMA workbook: from thread copies to a Hopper GEMM fed by the copy engine.
   make test             the project's own tests
   make doctor           what this machine has and lacks
   make bench-emulator   how fast the emulator is
+  make fuzz             random pipelines and mistakes in them (ARGS="--count N --seed S")
   make record           record hardware answers anew (Hopper GPU)
   make format           lay out the C++ and CUDA files      make format-check   only compare
   make clean            remove the build folder             make distclean      and .venv
