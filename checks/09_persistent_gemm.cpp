@@ -79,6 +79,15 @@ TEST_CASE("09: a large tile for a large problem, a small one where SMs would be 
   CHECK(tile({64, 4096, 64}) == "64x128x64");
 }
 
+TEST_CASE("09: pairs lie side by side where that takes fewer rounds") {
+  // 11 x 12 tiles of 128 x 256: 6 x 12 pairs one below the other, two rounds on 132 SMs; 11 x 6 side by side, one.
+  const LessonRun run = run_lesson("solutions", kLesson, Size{1408, 3072, 64}.arguments());
+  CAPTURE(run.outcome.output);
+  CHECK(run.outcome.exit_code == 0);
+  CHECK(run.json.at("variant") == "--tile 128x256/beside");
+  if (!on_gpu()) CHECK(run.stat("mbarrier.init") == 132 * 2 * 4);
+}
+
 TEST_CASE("09: a shape that is not built is refused with those that are") {
   const Outcome outcome = run({program_path("solutions", kLesson), "--tile", "1x1/1"}, {}, 60);
   CHECK(outcome.exit_code == 2);

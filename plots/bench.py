@@ -27,8 +27,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ["ladder", "stages", "copy", "counters"]
-LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ms_median", "ms_min", "ms_max",
-          "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max", "compared_with", "verdict"]
+LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ctas_per_sm", "ms_median",
+          "ms_min", "ms_max", "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max",
+          "compared_with", "verdict"]
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 OBLONG = [(1000, 1032, 520), (4096, 1024, 8192), (8192, 28672, 4096), (4104, 3992, 2056)]
 LARGE, LARGE_FROM = {(16384, 16384, 16384), (8192, 28672, 4096)}, "07"  # seconds each: the fast rungs only
@@ -37,7 +38,8 @@ COUNTERS_AT = (8192, 8192, 8192)
 COUNTERS = {"time_ns": "gpu__time_duration.sum", "sm_cycles_active": "sm__cycles_active.sum",
             "tensor_cycles_active": "sm__pipe_tensor_cycles_active.sum", "l2_bytes": "lts__t_bytes.sum",
             "l2_to_sm_bytes": "l1tex__m_xbar2l1tex_read_bytes.sum", "dram_read_bytes": "dram__bytes_read.sum",
-            "dram_write_bytes": "dram__bytes_write.sum"}
+            "dram_write_bytes": "dram__bytes_write.sum", "warp_instructions": "smsp__inst_executed.sum",
+            "thread_instructions": "smsp__thread_inst_executed.sum"}
 TENSOR_CORES = 4  # of an SM; each adds its own busy cycles to the count
 
 

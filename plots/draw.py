@@ -138,26 +138,33 @@ def instructions(rows, axes, other):
     legend_beside(ax)
 
 
+def ring_kib(row):
+    """KiB of the operand tiles that the CTAs of an SM hold together; 0 where the occupancy was not recorded."""
+    bm, bn, bk = (int(x) for x in row["tile"].split("x"))
+    return row.get("ctas_per_sm", 0) * row["stages"] * (bm + bn) * bk * 2 / 1024
+
+
 def resources(rows, axes, other):
-    """Registers, and asynchronous copies for the same work. `other`: the emulator's counts."""
+    """Registers, room for tiles, and asynchronous copies for the same work. `other`: the emulator's counts."""
     names = lessons(rows)
     registers = [max(r["registers"] for r in rows if r["lesson"] == name and r["m"] == 8192) for name in names]
     copies = [next(r["async_copies"] for r in other if r["lesson"] == name) for name in names]
-    for ax, values, label in ((axes[0], registers, "registers a thread at launch"),
-                              (axes[1], copies, "async copies for 128 x 128 x 64")):
+    room = [max(ring_kib(r) for r in rows if r["lesson"] == name and r["m"] == 8192) for name in names]
+    for ax, values, label in ((axes[0], registers, "registers a thread at launch"), (axes[1], room, "KiB of rings an SM"),
+                              (axes[2], copies, "async copies for 128 x 128 x 64")):
         ax.bar(range(len(names)), values, color=COLOURS[5], width=0.7)
         for i, value in enumerate(values):
             ax.annotate(f"{value:,.4g}", (i, value), ha="center", xytext=(0, 3), textcoords="offset points", fontsize=8)
         ax.set_xticks(range(len(names)), [n[:2] for n in names], fontsize=8)
         ax.set_xlabel("lesson")
         ax.set_ylabel(label)
-    axes[1].set_yscale("symlog", linthresh=1)
+    axes[2].set_yscale("symlog", linthresh=1)
 
 
 # name: (part, panels, function, size in inches)
 FIGURES = {"sizes": ("ladder", 1, size_curves, (7.5, 4)), "ladder": ("ladder", 1, ladder, (7.5, 4)),
            "stages": ("stages", 2, stages, (7.5, 3.2)), "copy_bandwidth": ("copy", 2, copy, (7.5, 3.6)),
-           "instructions": ("instructions", 1, instructions, (7.5, 4)), "resources": ("ladder", 2, resources, (7.5, 3.2))}
+           "instructions": ("instructions", 1, instructions, (7.5, 4)), "resources": ("ladder", 3, resources, (9, 3))}
 
 
 def read(part):

@@ -69,16 +69,18 @@ def copy():
         f"On one {machine(header)}: `cudaMemcpy` from device to device moves {limit:.0f} GB/s, bytes read and written counted. The "
         f"copy engine reads at most {best['load']['gb_per_s']:.0f} GB/s, {best['load']['gb_per_s'] / limit:.2f} of that, and "
         f"copies at most {best['copy']['gb_per_s']:.0f} GB/s, {best['copy']['gb_per_s'] / limit:.2f}. Nine tenths of its best "
-        f"reading rate take {enough / 2**20:.1f} MiB in flight on the whole chip, {enough / 132 / 1024:.0f} KiB an SM.\n")
+        f"reading rate take {enough / 2**20:.1f} MiB in flight on the whole chip, {enough / best['load']['ctas'] / 1024:.0f} KiB an SM.\n")
 
 
 def counted(names):
     header, rows = load(newest("counters"))
     gb = lambda value: f"{value / 1e9:.2f}"
+    issued = lambda row: f"{row['warp_instructions'] / 1e6:.0f}" if "warp_instructions" in row else ""
     return f"{rows[0]['m']} x {rows[0]['n']} x {rows[0]['k']}, one launch under ncu ({machine(header)}):\n\n" + table(
-        ["lesson", "tensor cores busy", "GB that reach the SMs", "GB that L2 handles", "GB read from DRAM", "written"],
+        ["lesson", "tensor cores busy", "GB that reach the SMs", "GB that L2 handles", "GB read from DRAM", "written",
+         "million warp instructions"],
         [[r["lesson"], f"{100 * r['tensor_busy']:.1f} %", gb(r["l2_to_sm_bytes"]), gb(r["l2_bytes"]), gb(r["dram_read_bytes"]),
-          gb(r["dram_write_bytes"])] for r in rows if r["lesson"] in names or not names])
+          gb(r["dram_write_bytes"]), issued(r)] for r in rows if r["lesson"] in names or not names])
 
 
 def counters():

@@ -30,7 +30,7 @@ struct Schedule {
   std::string text() const;
 };
 
-// Named counters of the process, written by EMU_JSON. Names are listed in README.md.
+// Named counters of the process, written by EMU_JSON.
 struct Stats {
   uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
   std::array<uint64_t, kClasses> thread_instructions_of = {};  // by Class

@@ -105,7 +105,7 @@ CublasLt::~CublasLt() {
 }
 
 int CublasLt::choose(const std::vector<Problem>& problems) {
-  constexpr int kSamples = 5;
+  constexpr int kSamples = 3;
   State& s = *state_;
   double best = 0;
   int ran = 0;

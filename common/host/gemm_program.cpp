@@ -143,7 +143,12 @@ class Program {
         out_, "  kernel   tile %dx%dx%d, %d stage%s, %.1f KiB shared memory a CTA, %s registers a thread\n",
         variant_.tile.bm, variant_.tile.bn, variant_.tile.bk, variant_.stages,
         variant_.stages == 1 ? "" : "s", variant_.smem_bytes / 1024.0, registers.c_str());
+    int ctas_per_sm = 0;  // the threads of a CTA are those of its launch bounds
+    cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                   &ctas_per_sm, variant_.kernel, attributes.maxThreadsPerBlock, variant_.smem_bytes),
+               "compute the kernel's occupancy");
     json_.add("registers", attributes.numRegs);
+    json_.add("ctas_per_sm", ctas_per_sm);
     json_.add("smem_bytes", static_cast<uint64_t>(variant_.smem_bytes));
     add_set();
   }
@@ -233,7 +238,8 @@ class Program {
     while (static_cast<int>(sets_.size()) < wanted) add_set();
     const auto launch = [this](int i) { sets_[i % sets_.size()].launch(); };
     const double rough_ms = event_ms(launch, 3);
-    event_ms(launch, std::max(1, static_cast<int>(kWarmUpMs / std::max(rough_ms, 1e-3))));
+    for (int i = 0; i < kWarmUpMs / std::max(rough_ms, 1e-3); ++i) launch(i);
+    cuda_check(cudaDeviceSynchronize(), "warm up");
     const int launches = launches_per_sample(rough_ms), repeat = options_.repeat > 0 ? options_.repeat : 20;
 
     std::unique_ptr<CublasLt> cublas;

@@ -32,7 +32,7 @@ Statistics statistics(std::vector<double> samples) {
 }
 
 double event_ms(const std::function<void(int)>& launch, int launches) {
-  constexpr double kQueueUs = 10, kMostHoldUs = 20000;  // to queue one launch; longer than that is not waited
+  constexpr double kQueueUs = 15, kMostHoldUs = 20000;  // to queue one launch; longer than that is not waited
   static const bool emulator = current_device().emulator;
   Event start, stop;
   for (double hold_us = kQueueUs * launches;; hold_us *= 2) {
