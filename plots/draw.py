@@ -154,17 +154,18 @@ def resources(rows, axes, other):
                               (axes[2], copies, "async copies for 128 x 128 x 64")):
         ax.bar(range(len(names)), values, color=COLOURS[5], width=0.7)
         for i, value in enumerate(values):
-            ax.annotate(f"{value:,.4g}", (i, value), ha="center", xytext=(0, 3), textcoords="offset points", fontsize=8)
+            ax.annotate(f"{value:.4g}", (i, value), ha="center", xytext=(0, 3), textcoords="offset points", fontsize=7)
         ax.set_xticks(range(len(names)), [n[:2] for n in names], fontsize=8)
         ax.set_xlabel("lesson")
         ax.set_ylabel(label)
+    axes[1].set_visible(any(room))
     axes[2].set_yscale("symlog", linthresh=1)
 
 
 # name: (part, panels, function, size in inches)
 FIGURES = {"sizes": ("ladder", 1, size_curves, (7.5, 4)), "ladder": ("ladder", 1, ladder, (7.5, 4)),
            "stages": ("stages", 2, stages, (7.5, 3.2)), "copy_bandwidth": ("copy", 2, copy, (7.5, 3.6)),
-           "instructions": ("instructions", 1, instructions, (7.5, 4)), "resources": ("ladder", 3, resources, (9, 3))}
+           "instructions": ("instructions", 1, instructions, (8.5, 4)), "resources": ("ladder", 3, resources, (9, 3))}
 
 
 def read(part):
