@@ -33,6 +33,7 @@ void Emitter::declarations() {
       "in_map[128], "
       ".param .align 64 .b8 out_map[128]) {");
   line(".reg .pred %%skip, %%done, %%ok, %%one, %%leader, %%is_producer, %%some, %%again;");
+  line(".reg .pred %%more, %%true;\n.reg .f32 %%f<4>;\n.reg .b64 %%high, %%a_matrix, %%b_matrix;");
   line(".reg .b16 %%mask;\n.reg .b64 %%out, %%in, %%in_tensor, %%out_tensor, %%g, %%step, %%d0, %%d1;");
   line(
       ".reg .b32 %%thread, %%warp, %%lane, %%cta, %%tiles, %%round, %%fill, %%last, %%stage, %%use, "
@@ -88,8 +89,9 @@ void Emitter::locate(const char* round) {
 
 void Emitter::wait(const char* barrier, const char* parity, Change once, Change relaxed) {
   const std::string top = label(), end = label();
+  const bool wide = p.cluster && !p.default_scopes;
   const char* order = is(relaxed) ? (p.cluster ? ".relaxed.cluster" : ".relaxed.cta")
-                      : p.cluster ? ".acquire.cluster"
+                      : wide      ? ".acquire.cluster"
                                   : "";
   line("%s: mbarrier.%s.parity%s.shared::cta.b64 %%ok, [%s], %s;", top.c_str(),
        p.test_wait ? "test_wait" : "try_wait", order, barrier, parity);
@@ -144,6 +146,7 @@ void Emitter::producer() {
     line("setp.ge.u32 %%some, %%fill, %u;", p.lag);
     only_if("%some", [&] {
       wait_groups(p.lag, "%fill");
+      fill_fence("%fill");
       line("sub.u32 %%last, %%fill, %u;", p.lag);
       locate("%last");
       signal("%last");
@@ -151,6 +154,7 @@ void Emitter::producer() {
   });
   if (p.groups() && p.lag) {
     unless(Change::no_copy_wait, "%fill", [&] { line("cp.async.wait_group 0;"); });
+    fill_fence("%fill");
     loop("%last", std::to_string(p.rounds - std::min(p.lag, p.rounds)), std::to_string(p.rounds), "1", [&] {
       locate("%last");
       signal("%last");
@@ -174,6 +178,17 @@ void Emitter::finish() {
         "st.global.u32 [%%g], %%acc;",
         p.consumer_threads());
   }
+  if (p.multiplies()) {
+    if (!is(Change::no_mma_drain)) line("wgmma.wait_group.sync.aligned 0;");
+    if (p.late_release && !is(Change::release_early)) {
+      line("mov.u32 %%last, %u;", p.rounds - 1);
+      release("%last");
+    }
+    line(
+        "mad.lo.u32 %%t, %%cta, %u, %%user;\nmul.wide.u32 %%g, %%t, 16;\nadd.u64 %%g, %%g, %%out;\n"
+        "st.global.v4.f32 [%%g], {%%f0, %%f1, %%f2, %%f3};",
+        p.consumer_threads());
+  }
   if (!p.stores_out() || is(Change::no_drain)) return;
   line("setp.eq.u32 %%one, %%user, 0;");
   only_if("%one", [&] { line("cp.async.bulk.wait_group%s 0;", p.drain_reads_only ? ".read" : ""); });
@@ -181,6 +196,7 @@ void Emitter::finish() {
 
 void Emitter::consumer() {
   line("sub.u32 %%user, %%thread, %u;", p.producers_first ? 32 * p.producers : 0);
+  start_use();
   loop("%round", "0", std::to_string(p.rounds), "1", [&] { consume("%round"); });
   finish();
 }
@@ -195,6 +211,7 @@ void Emitter::everybody() {
       fill("%fill");
   };
   loop("%fill", "0", std::to_string(std::min(p.stages, p.rounds)), "1", fill_one);
+  start_use();
   loop("%round", "0", std::to_string(p.rounds), "1", [&] {
     consume("%round");
     line("add.u32 %%fill, %%round, %u;\nsetp.lt.u32 %%again, %%fill, %u;", p.stages, p.rounds);
@@ -211,6 +228,7 @@ void Emitter::everybody() {
     line("%s:", end.c_str());
     // Groups are counted in rounds: where nothing is copied any more, an empty one is committed.
     if (p.groups()) line("@!%%again cp.async.commit_group;");
+    if (p.multiplies()) line("bar.warp.sync 0xffffffff;");  // wgmma wants whole warps
   });
   finish();
 }

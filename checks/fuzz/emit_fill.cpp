@@ -29,7 +29,7 @@ void Emitter::copy_box(const std::string& box) {
 
 // By the issuing thread(s): announce, copy, arrive.
 void Emitter::engine_fill(const char* round) {
-  if (p.cluster) line("mov.u16 %%mask, 3;");
+  if (p.cluster) line("mov.u16 %%mask, %u;", is(Change::mask_short) ? 1u : 3u);
   // %t: the tile's number; its boxes are p.boxes in a row.
   if (p.cluster)
     line("mov.u32 %%t, %s;", round);
@@ -131,6 +131,12 @@ void Emitter::wait_groups(unsigned left, const char* round) {
   });
 }
 
+// What threads wrote, and what their cp.async did, wgmma sees behind the writer's proxy fence.
+void Emitter::fill_fence(const char* round) {
+  if (!p.multiplies()) return;
+  unless(Change::no_fill_fence, round, [&] { line("fence.proxy.async.shared::cta;"); });
+}
+
 // Filling threads arrive on the full barrier of the round: their bytes are there, or will arrive with their copies.
 void Emitter::signal(const char* round) {
   if (p.full == Link::block) return;
@@ -169,8 +175,17 @@ void Emitter::signal(const char* round) {
 // One stage, but for what is signalled later (cp.async groups).
 void Emitter::fill(const char* round) {
   locate(round);
-  if (p.engine()) return engine_fill(round);
+  if (is(Change::copy_wrong_stage))
+    line("add.u32 %%x, %s, 1;\nrem.u32 %%x, %%x, %u;\nmad.lo.u32 %%tile, %%x, %u, %%tiles;", round, p.stages,
+         p.stage_stride());
+  if (p.engine()) {
+    engine_fill(round);
+    if (is(Change::release_by_filler))
+      line("mbarrier.arrive.shared::cta.b64 _, [%%empty], %u;", p.empty_count());
+    return;
+  }
   thread_fill(round);
+  if (p.load == Load::stores) fill_fence(round);
   if (p.groups())
     unless(Change::no_copy_commit, round, [&] { line("cp.async.commit_group;"); });
   else

@@ -9,6 +9,7 @@ void Emitter::full_wait(const char* round) {
   locate(round);
   if (p.role == Role::everybody && p.groups()) {
     wait_groups(p.groups_left(), round);
+    fill_fence(round);
     signal(round);
   }
   if (p.full == Link::block) {
@@ -41,16 +42,19 @@ void Emitter::consumer_barrier(bool counted) {
     line("bar.sync 15, %u;", p.consumer_threads() + (is(Change::consumer_barrier_more) ? 32 : 0));
 }
 
-void Emitter::arrive_empty(const char*) {
-  const char* order = is(Change::release_relaxed) ? ".relaxed" : ".release";
-  if (!p.cluster) {
-    line("mbarrier.arrive%s.cta.shared::cta.b64 _, [%%empty];", order);
-    return;
-  }
-  line("mbarrier.arrive%s.cluster.shared::cta.b64 _, [%%empty];", order);
-  if (is(Change::no_remote_release)) return;
-  line("mapa.shared::cluster.u32 %%remote, %%empty, %%peer;");
-  line("mbarrier.arrive%s.cluster.shared::cluster.b64 _, [%%remote];", order);
+void Emitter::arrive_empty(const char* round) {
+  const char* order = is(Change::release_relaxed)      ? (p.cluster ? ".relaxed.cluster" : ".relaxed.cta")
+                      : p.cluster && !p.default_scopes ? ".release.cluster"
+                                                       : "";
+  if (is(Change::release_wrong_stage))
+    line(
+        "add.u32 %%x, %s, 1;\nrem.u32 %%x, %%x, %u;\nmov.u32 %%empty, empty_bar;\n"
+        "mad.lo.u32 %%empty, %%x, 8, %%empty;",
+        round, p.stages);
+  line("mbarrier.arrive%s.shared::cta.b64 _, [%%empty];", order);
+  if (!p.cluster || is(Change::no_remote_release)) return;
+  line("mapa.shared::cluster.u32 %%remote, %%empty, %s;", is(Change::release_not_to_peer) ? "%cta" : "%peer");
+  line("mbarrier.arrive%s.shared::cluster.b64 _, [%%remote];", order);
 }
 
 void Emitter::release(const char* round) {
@@ -68,6 +72,7 @@ void Emitter::release(const char* round) {
     });
     return;
   }
+  if (is(Change::release_by_filler)) return;
   unless(Change::no_release, round, [&] {
     switch (p.release) {
       case Release::threads:
@@ -162,10 +167,58 @@ void Emitter::store_tile(const char* round) {
     }
     unless(Change::no_store_commit, round, [&] { line("cp.async.bulk.commit_group;"); });
     // A stage is handed back when its store has read it.
-    if (!staged)
+    if (!staged && !is(Change::store_wait_elsewhere))
       unless(Change::no_store_wait, round,
              [&] { line("cp.async.bulk.wait_group.read %u;", is(Change::store_wait_lax) ? 1u : 0u); });
   });
+  if (!staged && is(Change::store_wait_elsewhere)) {
+    line("setp.eq.u32 %%one, %%user, 1;");
+    only_if("%one", [&] { line("cp.async.bulk.wait_group.read 0;"); });
+  }
+}
+
+// Accumulators, and what all descriptors have in common (PTX ISA 9.7.15.5.1.2.2): 8 rows are 8 pitches apart.
+void Emitter::start_use() {
+  if (!p.multiplies()) return;
+  static const unsigned kLayout[] = {0, 3, 2, 1};  // of the descriptor, by Swizzle
+  const Swizzle pattern = is(Change::reader_swizzle) ? m.swizzle : p.swizzle;
+  const uint64_t high =
+      uint64_t{kLayout[static_cast<unsigned>(pattern)]} << 62 | uint64_t{8 * p.pitch() / 16} << 32 | 1 << 16;
+  line("mov.b64 %%high, 0x%llx;\nsetp.eq.u32 %%true, 0, 0;", static_cast<unsigned long long>(high));
+  for (int i = 0; i < 4; ++i) line("mov.f32 %%f%d, 0f00000000;", i);
+}
+
+// Every warpgroup its blocks of 64 rows, times the first 8 rows of the tile.
+void Emitter::multiply(const char* round) {
+  if (!is(Change::no_mma_fence)) {
+    const std::string end = label();
+    if (p.one_fence) line("setp.ne.u32 %%more, %s, 0;\n@%%more bra %s;", round, end.c_str());
+    line("wgmma.fence.sync.aligned;\n%s:", end.c_str());
+  }
+  auto descriptor = [&](const char* to, const char* from, unsigned step) {
+    line(
+        "add.u32 %%b, %s, %u;\nshr.u32 %%b, %%b, 4;\nand.b32 %%b, %%b, 0x3fff;\ncvt.u64.u32 %s, %%b;\n"
+        "or.b64 %s, %s, %%high;",
+        from, step, to, to, to);
+  };
+  const unsigned in_box = p.rows() / 64;
+  for (unsigned i = 0; i < p.blocks() / p.warpgroups(); ++i) {
+    line("shr.u32 %%x, %%user, 7;\nadd.u32 %%x, %%x, %u;\ndiv.u32 %%box, %%x, %u;\nrem.u32 %%x, %%x, %u;",
+         i * p.warpgroups(), in_box, in_box);
+    line("mad.lo.u32 %%a, %%box, %u, %%tile;\nmad.lo.u32 %%a, %%x, %u, %%a;", p.box_stride(), 64 * p.pitch());
+    for (unsigned step = 0; step < p.inner(); step += 32) {
+      descriptor("%a_matrix", "%a", step);
+      descriptor("%b_matrix", "%tile", step);
+      line(
+          "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%%f0, %%f1, %%f2, %%f3}, %%a_matrix, "
+          "%%b_matrix, "
+          "%%true, 1, 1, 0, 0;");
+    }
+  }
+  if (!is(Change::no_mma_commit)) line("wgmma.commit_group.sync.aligned;");
+  if (!is(Change::no_mma_wait))
+    line("wgmma.wait_group.sync.aligned %u;",
+         (p.late_release ? 1u : 0u) + (is(Change::mma_wait_lax) ? 1u : 0u));
 }
 
 void Emitter::consume(const char* round) {
@@ -174,11 +227,13 @@ void Emitter::consume(const char* round) {
     line("setp.eq.u32 %%one, %%user, 0;");
     only_if("%one", [&] { line("mbarrier.arrive.release.cta.shared::cta.b64 _, [%%empty];"); });
   }
+  // Nobody could fence for copies that complete on the barrier: who waited does.
+  if (p.load == Load::cp_async && !p.groups()) fill_fence(round);
   if (is(Change::release_early)) release(round);
   if (p.consume == Consume::staged) {
     // The buffer is free when the store that used it last has read it.
-    line("mov.u32 %%bytes, staged;\nrem.u32 %%buffer, %s, %u;\nsetp.eq.u32 %%one, %%user, 0;", round,
-         p.buffers);
+    line("mov.u32 %%bytes, staged;\nrem.u32 %%buffer, %s, %u;\nsetp.eq.u32 %%one, %%user, %u;", round,
+         p.buffers, is(Change::store_wait_elsewhere) ? 1u : 0u);
     unless(Change::no_store_wait, round, [&] {
       only_if("%one", [&] {
         line("cp.async.bulk.wait_group.read %u;", p.buffers - 1 + (is(Change::store_wait_lax) ? 1u : 0u));
@@ -186,9 +241,15 @@ void Emitter::consume(const char* round) {
     });
     unless(Change::no_buffer_barrier, round, [&] { consumer_barrier(); });
   }
-  use_tile(round);
+  if (p.multiplies())
+    multiply(round);
+  else
+    use_tile(round);
   if (p.stores_out()) store_tile(round);
-  if (!is(Change::release_early)) release(round);
+  if (is(Change::release_early)) return;
+  if (!p.late_release) return release(round);
+  line("setp.gt.u32 %%more, %s, 0;\nsub.u32 %%last, %s, 1;", round, round);
+  only_if("%more", [&] { release("%last"); });
 }
 
 }  // namespace fuzz

@@ -66,6 +66,7 @@ class Emitter {
   void engine_fill(const char* round);
   void thread_fill(const char* round);
   void signal(const char* round);
+  void fill_fence(const char* round);
   void wait_groups(unsigned left, const char* round);
   void full_wait(const char* round);
   void empty_wait(const char* round);
@@ -74,6 +75,8 @@ class Emitter {
   void consume(const char* round);
   void use_tile(const char* round);
   void store_tile(const char* round);
+  void start_use();
+  void multiply(const char* round);
   void place(emu::Swizzle pattern, unsigned pitch, bool relative, const char* base, unsigned box_stride,
              unsigned unit);
   void access(const char* instruction, const char* address, unsigned unit);

@@ -70,11 +70,57 @@ std::vector<uint8_t> encode_input(const Pipeline& p, uint64_t address, Swizzle s
 std::vector<uint8_t> input_of(const Pipeline& p) {
   std::vector<uint8_t> bytes(input_bytes(p));
   std::mt19937_64 random(p.seed ^ 0x5EED);
+  if (p.multiplies()) {  // -4 .. 4 as bf16: all sums are exact
+    static const uint16_t kValues[] = {0xC080, 0xC040, 0xC000, 0xBF80, 0, 0x3F80, 0x4000, 0x4040, 0x4080};
+    for (size_t i = 0; i + 1 < bytes.size(); i += 2)
+      std::memcpy(&bytes[i], &kValues[(random() >> 24) % 9], 2);
+    return bytes;
+  }
   for (auto& b : bytes) b = static_cast<uint8_t>(random() >> 24);
   return bytes;
 }
 
+namespace {
+
+float from_bf16(uint16_t bits) {
+  const uint32_t word = uint32_t{bits} << 16;
+  float value;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+// Each thread's four accumulators (PTX ISA 9.7.15.5.1.1): rows lane / 4 and + 8 of its warp's 16, columns
+// 2 * (lane % 4) and + 1.
+std::vector<uint8_t> products(const Pipeline& p, const std::vector<uint8_t>& input) {
+  std::vector<float> out(size_t{p.ctas} * p.consumer_threads() * 4);
+  const unsigned depth = p.inner() / 2;
+  for (unsigned cta = 0; cta < p.ctas; ++cta)
+    for (unsigned round = 0; round < p.rounds; ++round) {
+      const auto words = tile(p, input, cta, round);
+      const auto* elements = reinterpret_cast<const uint8_t*>(words.data());
+      auto at = [&](unsigned row, unsigned k) {
+        uint16_t bits;
+        std::memcpy(&bits, elements + 2 * (row * depth + k), 2);
+        return from_bf16(bits);
+      };
+      for (unsigned thread = 0; thread < p.consumer_threads(); ++thread)
+        for (unsigned block = thread / 128; block < p.blocks(); block += p.warpgroups())
+          for (unsigned i = 0; i < 4; ++i) {
+            const unsigned row = 64 * block + thread % 128 / 32 * 16 + thread % 32 / 4 + i / 2 * 8;
+            const unsigned column = thread % 4 * 2 + i % 2;
+            float& sum = out[(size_t{cta} * p.consumer_threads() + thread) * 4 + i];
+            for (unsigned k = 0; k < depth; ++k) sum += at(row, k) * at(column, k);
+          }
+    }
+  std::vector<uint8_t> bytes(out.size() * 4);
+  std::memcpy(bytes.data(), out.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
 std::vector<uint8_t> expected(const Pipeline& p, const std::vector<uint8_t>& input) {
+  if (p.multiplies()) return products(p, input);
   const unsigned words = p.tile_bytes() / 4, threads = p.consumer_threads(), per_read = p.read_unit / 4;
   std::vector<uint32_t> out(p.consume == Consume::sum ? p.ctas * threads
                                                       : size_t{p.ctas} * (p.adds() ? 1 : p.rounds) * words);

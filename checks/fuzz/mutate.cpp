@@ -24,9 +24,11 @@ bool by_threads(P p) {
 
 // The filling threads are the consumers, and a barrier in their use of a stage stands between all its readers (and its
 // store) and the next fill, whatever becomes of the empty barrier.
+// One warpgroup's wgmma.wait_group is as good: each of its threads has then waited for all of its reads.
 bool use_ends_with_barrier(P p) {
   return p.role == Role::everybody &&
-         (p.consume == Consume::staged || (p.consume == Consume::in_place && p.engine()));
+         (p.consume == Consume::staged || (p.consume == Consume::in_place && p.engine()) ||
+          (p.multiplies() && p.warpgroups() == 1));
 }
 // The filling threads meet all readers in the release itself: bar.warp.sync of the only warp, or a barrier.
 bool release_meets_all(P p) {
@@ -36,9 +38,10 @@ bool release_meets_all(P p) {
 bool empty_is_backed(P p) {
   return use_ends_with_barrier(p) || release_meets_all(p);
 }
-// Every arrival on an empty barrier comes after a barrier of all readers of this CTA: one stands for all.
+// Every arrival on an empty barrier comes after a barrier of all readers of this CTA: one stands for all. So it does where
+// wgmma reads: the wait of one thread covers the warpgroup, and one arrival fewer leaves some of each.
 bool one_release_for_all(P p) {
-  return p.consume == Consume::staged || empty_is_backed(p);
+  return p.consume == Consume::staged || p.multiplies() || empty_is_backed(p);
 }
 
 // All threads meet after their part of the fill is done and before the first read, whatever becomes of the full barrier:
@@ -149,6 +152,10 @@ const std::vector<Kind> kKinds = {
     {Change::no_expect, "no_expect", "no bytes are announced", [](P p) { return p.engine(); }, always, false},
     {Change::full_wrong_stage, "full_wrong_stage", "the consumers wait on the next stage's full barrier",
      [](P p) { return p.engine() && p.stages > 1; }, always, false},
+    {Change::copy_wrong_stage, "copy_wrong_stage", "the tile is copied into the next stage",
+     [](P p) { return p.stages > 1; }, always, false},
+    {Change::mask_short, "mask_short", "the multicast leaves a CTA out", [](P p) { return p.cluster; },
+     always, false},
     // ---- cp.async
     {Change::no_copy_wait, "no_copy_wait", "cp.async.wait_group is missing", [](P p) { return p.groups(); },
      // In the rounds before the lag nothing is waited for.
@@ -207,11 +214,35 @@ const std::vector<Kind> kKinds = {
      [](P p, M m) { return use_is_refilled(p, m) && !empty_is_backed(p); }, false},
     {Change::no_release_syncwarp, "no_release_syncwarp", "lane 0 releases for its warp without bar.warp.sync",
      [](P p) { return p.empty == Link::mbarrier && p.release == Release::warps; },
-     // A consumer that stores has met all others before the store, and waited for it itself.
-     [](P p, M m) { return use_is_refilled(p, m) && !p.stores_out(); }, true},
+     // A consumer that stores has met all others before the store, and waited for it itself; one that multiplies has
+     // waited for its warpgroup.
+     [](P p, M m) { return use_is_refilled(p, m) && !p.stores_out() && !p.multiplies(); }, true},
     {Change::no_release_barrier, "no_release_barrier", "one thread releases for all without their barrier",
      [](P p) { return p.empty == Link::mbarrier && p.release == Release::one; },
-     [](P p, M m) { return use_is_refilled(p, m) && !p.stores_out(); }, true},
+     [](P p, M m) {
+       return use_is_refilled(p, m) && !p.stores_out() && !(p.multiplies() && p.warpgroups() == 1);
+     },
+     true},
+    {Change::release_not_to_peer, "release_not_to_peer", "both releases go to the CTA's own barrier",
+     [](P p) { return p.cluster; }, [](P p, M) { return p.refills(); }, false},
+    {Change::release_wrong_stage, "release_wrong_stage", "the next stage is handed back instead",
+     [](P p) { return p.empty == Link::mbarrier && p.stages > 1; },
+     // The first stage's release comes with the last stage's: the producer that waits for it knows all stages read by
+     // then, and needs no more from the waits until the first stage's turn comes again. Not so the other of two that
+     // take turns, nor who waits for the last releases: one stage's never comes.
+     [](P p, M) {
+       if (p.role == Role::everybody) return p.refills();
+       if (p.cluster && p.drain_empties && p.rounds % p.stages) return true;
+       return p.take_turns && p.rounds > p.stages + 1;
+     },
+     false},
+    {Change::release_by_filler, "release_by_filler",
+     "the producer hands the stage back when it has issued the copy",
+     [](P p) {
+       return p.role == Role::specialised && p.engine() && p.empty == Link::mbarrier && !p.cluster &&
+              !p.split_boxes;
+     },
+     [](P p, M) { return p.refills(); }, false},
     {Change::no_remote_release, "no_remote_release", "multicast fills are not told of the peer's release",
      [](P p) { return p.cluster; }, [](P p, M m) { return use_is_refilled(p, m); }, false},
     // ---- start and end
@@ -260,18 +291,37 @@ const std::vector<Kind> kKinds = {
      [](P p) { return p.stores_out(); },
      [](P p, M m) { return p.consume == Consume::in_place ? use_is_refilled(p, m) : buffer_is_second(p, m); },
      false},
+    {Change::store_wait_elsewhere, "store_wait_elsewhere",
+     "another thread than the one that stored waits for it", [](P p) { return p.stores_out(); },
+     [](P p, M m) { return p.consume == Consume::in_place ? use_is_refilled(p, m) : buffer_is_second(p, m); },
+     false},
     {Change::no_buffer_barrier, "no_buffer_barrier",
      "the others write a buffer that only one thread knows is free",
      [](P p) { return p.consume == Consume::staged; }, buffer_is_second, true},
     {Change::no_drain, "no_drain", "the kernel ends without waiting for its stores",
      // A tile that is stored from its place has been read before its stage is handed back.
      [](P p) { return p.stores_out(); }, [](P p, M) { return p.consume == Consume::staged; }, false},
+    // ---- wgmma
+    {Change::no_fill_fence, "no_fill_fence", "no proxy fence between the threads' copies and wgmma",
+     [](P p) { return p.multiplies() && !p.engine(); }, always, false},
+    {Change::no_mma_fence, "no_mma_fence", "wgmma.fence is missing", [](P p) { return p.multiplies(); },
+     always, false},
+    {Change::no_mma_commit, "no_mma_commit", "wgmma.commit_group is missing",
+     [](P p) { return p.multiplies(); }, always, false},
+    {Change::no_mma_wait, "no_mma_wait", "the stage is handed back without wgmma.wait_group",
+     // The accumulators are waited for once more at the end.
+     [](P p) { return p.multiplies(); }, [](P p, M) { return p.refills(); }, false},
+    {Change::mma_wait_lax, "mma_wait_lax", "wgmma.wait_group leaves one group more",
+     [](P p) { return p.multiplies(); }, [](P p, M) { return p.refills(); }, false},
+    {Change::no_mma_drain, "no_mma_drain", "the accumulators are read without waiting for the last group",
+     // Where every round is waited for, there is none left.
+     [](P p) { return p.multiplies(); }, [](P p, M) { return p.late_release; }, false},
 };
 
 }  // namespace
 
 unsigned misplacement(const Pipeline& p) {
-  return p.load == Load::tensor && p.relative && p.swizzle != Swizzle::none ? 128 : 8;
+  return p.load == Load::tensor && p.relative && !p.multiplies() && p.swizzle != Swizzle::none ? 128 : 8;
 }
 
 const std::vector<Kind>& kinds() {

@@ -28,6 +28,8 @@ enum class Change {
   one_copy_less,
   no_expect,
   full_wrong_stage,
+  copy_wrong_stage,
+  mask_short,
   // cp.async
   no_copy_wait,
   copy_wait_lax,
@@ -48,6 +50,9 @@ enum class Change {
   no_release_syncwarp,
   no_release_barrier,
   no_remote_release,
+  release_not_to_peer,
+  release_wrong_stage,
+  release_by_filler,
   // start and end
   no_start_barrier,
   no_init_fence,
@@ -64,8 +69,16 @@ enum class Change {
   no_store_commit,
   no_store_wait,
   store_wait_lax,
+  store_wait_elsewhere,
   no_buffer_barrier,
   no_drain,
+  // wgmma
+  no_fill_fence,
+  no_mma_fence,
+  no_mma_commit,
+  no_mma_wait,
+  mma_wait_lax,
+  no_mma_drain,
 };
 
 struct Mutation {

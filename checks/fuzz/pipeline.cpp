@@ -15,6 +15,20 @@ void choose_tile(Pipeline& p, Dice& dice) {
                                            ElementType::s32, ElementType::u64, ElementType::f16,
                                            ElementType::f32, ElementType::f64, ElementType::bf16};
   const bool by_hand = !p.engine();
+  if (p.multiplies()) {
+    // K-major operands: rows of one span, in whole patterns.
+    p.type = ElementType::bf16;
+    p.swizzle = static_cast<Swizzle>(dice.between(1, 3));
+    p.rank = p.load == Load::tensor ? dice.between(2, 3) : 2;
+    const unsigned rows = 64 * (p.warpgroups() > p.boxes || dice.chance(20) ? 2 : 1);
+    p.box[0] = emu::swizzle_span(p.swizzle) / 2;
+    p.box[2] = p.rank == 3 ? 2 : 1;
+    p.box[1] = rows / p.box[2];
+    p.relative = true;
+    p.fill_unit = 4u << dice.below(3);
+    while (p.tile_bytes() < p.fill_unit * p.filler_threads()) p.fill_unit /= 2;
+    return;
+  }
   p.type = p.load == Load::tensor ? dice.of(kTypes) : ElementType::u32;
   p.swizzle = p.load == Load::bulk ? Swizzle::none : dice.of(kSwizzles);
   const unsigned span = p.swizzle == Swizzle::none ? 256 : emu::swizzle_span(p.swizzle);
@@ -102,6 +116,12 @@ void choose_full(Pipeline& p, Dice& dice) {
 }
 
 void choose_consume(Pipeline& p, Dice& dice) {
+  if (p.multiplies()) {
+    // A stage more than the fillers and the consumers hold back together, or both wait for ever.
+    p.late_release = p.role == Role::specialised && p.stages > p.lag + 1 && dice.chance(50);
+    p.one_fence = dice.chance(50);
+    return;
+  }
   static constexpr Consume kConsume[] = {Consume::sum, Consume::copy, Consume::in_place, Consume::staged};
   p.consume = dice.of(kConsume);
   if (!p.stores_out()) return;
@@ -154,6 +174,13 @@ Pipeline random_pipeline(uint64_t seed) {
   p.stages = dice.between(1, 6);
   // Mostly so many rounds that stages are filled again, at times fewer rounds than stages.
   p.rounds = dice.chance(20) ? dice.between(1, p.stages) : p.stages + dice.between(1, p.stages + 2);
+  if (p.load != Load::bulk && dice.chance(20)) {
+    p.consume = Consume::multiply;
+    p.consumers = 4 * dice.between(1, 2);
+    p.producers_first = false;  // the warps of a warpgroup begin at a multiple of four
+    p.stages = std::min(p.stages, 4u);
+    p.rounds = std::min(p.rounds, 2 * p.stages + 2);
+  }
   choose_tile(p, dice);
   choose_tensor(p, dice);
   choose_full(p, dice);
@@ -169,6 +196,7 @@ Pipeline random_pipeline(uint64_t seed) {
   p.test_wait = dice.chance(30);
   choose_consume(p, dice);
   p.relaxed_start = dice.chance(50);
+  p.default_scopes = dice.chance(40);
   p.init_fence = dice.chance(30);
   p.drain_empties = dice.chance(40);
   return p;
@@ -187,7 +215,7 @@ std::string describe(const Pipeline& p) {
   static const char* kRelease[] = {"every consumer", "lane 0 of each consumer warp",
                                    "one thread after a barrier of the consumers"};
   static const char* kConsume[] = {"hash", "copy to global memory", "change in place and store",
-                                   "change into a buffer and store"};
+                                   "change into a buffer and store", "multiply"};
   static const char* kStore[] = {"bulk store", "tensor store", "bulk reduction", "tensor reduction"};
   std::string t = "seed " + n(p.seed) + "\n";
   auto row = [&](const char* label, const std::string& value) {
@@ -200,7 +228,8 @@ std::string describe(const Pipeline& p) {
                             (p.whole_warp ? ", all lanes wait" : "") + (p.elect ? ", elect.sync" : "") +
                             "; " + n(p.consumers) + " consumer warps; " +
                             (p.producers_first ? "producers first" : "consumers first"));
-  row("grid    ", n(p.ctas) + " CTAs" + (p.cluster ? ", one cluster, multicast" : ""));
+  row("grid    ", n(p.ctas) + " CTAs" + (p.cluster ? ", one cluster, multicast" : "") +
+                      (p.cluster && p.default_scopes ? ", default scopes" : ""));
   row("ring    ", n(p.stages) + " stages, " + n(p.rounds) + " rounds");
   row("tile    ", n(p.boxes) + " boxes of " + n(p.rows()) + " rows of " + n(p.inner()) + " bytes (" +
                       emu::name_of(p.type) + ", rank " + n(p.rank) + "), swizzle " + emu::name_of(p.swizzle) +
@@ -220,12 +249,13 @@ std::string describe(const Pipeline& p) {
                       kRelease[static_cast<int>(p.release)] +
                       (p.first_wait ? ", waited for from the start" : ""));
   row("wait    ", p.test_wait ? "test_wait" : "try_wait");
-  row("consume ", std::string(kConsume[static_cast<int>(p.consume)]) + ", " + n(p.read_unit) +
-                      " bytes a read" +
-                      (p.stores_out() ? std::string(", ") + kStore[static_cast<int>(p.store)] : "") +
-                      (p.consume == Consume::staged
-                           ? ", " + n(p.buffers) + " buffers, swizzle " + emu::name_of(p.out_swizzle)
-                           : ""));
+  row("consume ",
+      std::string(kConsume[static_cast<int>(p.consume)]) + ", " + n(p.read_unit) + " bytes a read" +
+          (p.stores_out() ? std::string(", ") + kStore[static_cast<int>(p.store)] : "") +
+          (p.consume == Consume::staged
+               ? ", " + n(p.buffers) + " buffers, swizzle " + emu::name_of(p.out_swizzle)
+               : "") +
+          (p.late_release ? ", handed back one round later" : "") + (p.one_fence ? ", one wgmma.fence" : ""));
   return t;
 }
 

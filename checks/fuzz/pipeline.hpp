@@ -61,7 +61,8 @@ enum class Release { threads, warps, one };
 
 // sum: each thread keeps a hash of what it reads. copy: st.global. in_place: the tile is changed where it is and
 // stored from there. staged: the changed tile goes to a buffer of its own and is stored from there.
-enum class Consume { sum, copy, in_place, staged };
+// multiply: warpgroups multiply each 64 rows of the tile with its first 8 rows (wgmma), and add up.
+enum class Consume { sum, copy, in_place, staged, multiply };
 
 // How in_place and staged go out: bulk store, tensor store, and the same as reductions (.add.u32).
 enum class Store { bulk, tensor, bulk_add, tensor_add };
@@ -112,9 +113,13 @@ struct Pipeline {
   Store store = Store::bulk;
   emu::Swizzle out_swizzle = emu::Swizzle::none;  // staged
   unsigned buffers = 1;                           // staged
-  bool drain_reads_only = false;                  // the kernel ends after wait_group.read 0
-  bool relaxed_start = false;  // cluster: fence.mbarrier_init, then barrier.cluster.arrive.relaxed
-  bool init_fence = false;     // fence.mbarrier_init where nothing asks for it
+  bool late_release =
+      false;               // multiply: one group stays in flight, so a stage is handed back one round later
+  bool one_fence = false;  // multiply: wgmma.fence in the first round only
+  bool drain_reads_only = false;  // the kernel ends after wait_group.read 0
+  bool relaxed_start = false;     // cluster: fence.mbarrier_init, then barrier.cluster.arrive.relaxed
+  bool default_scopes = false;    // cluster: arrives and waits without a scope, as most code has them
+  bool init_fence = false;        // fence.mbarrier_init where nothing asks for it
   bool drain_empties =
       false;  // cluster: the producers wait for the last releases instead of a cluster barrier
 
@@ -125,6 +130,9 @@ struct Pipeline {
   }
   bool stores_out() const { return consume == Consume::in_place || consume == Consume::staged; }
   bool adds() const { return stores_out() && (store == Store::bulk_add || store == Store::tensor_add); }
+  bool multiplies() const { return consume == Consume::multiply; }
+  unsigned warpgroups() const { return consumers / 4; }
+  unsigned blocks() const { return boxes * rows() / 64; }  // multiply: of 64 rows
   unsigned warps() const { return role == Role::everybody ? consumers : producers + consumers; }
   unsigned threads() const { return 32 * warps(); }
   unsigned consumer_threads() const { return 32 * consumers; }
