@@ -34,13 +34,11 @@ void Emitter::declarations() {
       ".param .align 64 .b8 out_map[128]) {");
   line(".reg .pred %%skip, %%done, %%ok, %%one, %%leader, %%is_producer, %%some, %%again;");
   line(".reg .pred %%more, %%true;\n.reg .f32 %%f<4>;\n.reg .b64 %%high, %%a_matrix, %%b_matrix;");
-  line(".reg .b16 %%mask;\n.reg .b64 %%out, %%in, %%in_tensor, %%out_tensor, %%g, %%step, %%d0, %%d1;");
-  line(
-      ".reg .b32 %%thread, %%warp, %%lane, %%cta, %%tiles, %%round, %%fill, %%last, %%stage, %%use, "
-      "%%parity, %%other,"
-      " %%full, %%empty, %%tile, %%box, %%t, %%c0, %%c1, %%c2, %%bytes, %%u, %%unit, %%at, %%row, %%a, %%b, "
-      "%%x,"
-      " %%filler, %%user, %%acc, %%remote, %%peer, %%id, %%buffer, %%v0, %%v1, %%v2, %%v3;");
+  line(".reg .b16 %%mask;\n.reg .b64 %%out, %%in, %%in_tensor, %%out_tensor, %%g, %%step;");
+  line(".reg .b32 %%thread, %%warp, %%lane, %%cta, %%peer, %%remote, %%filler, %%user;");
+  line(".reg .b32 %%round, %%fill, %%last, %%stage, %%use, %%parity, %%full, %%empty, %%id, %%bytes;");
+  line(".reg .b32 %%tiles, %%tile, %%buffer, %%box, %%row, %%at, %%unit, %%u, %%t, %%c0, %%c1, %%c2;");
+  line(".reg .b32 %%a, %%b, %%x, %%acc, %%v0, %%v1, %%v2, %%v3;");
 }
 
 // Barriers are initialised by thread 0 and shown to everybody.

@@ -93,7 +93,8 @@ struct Kind {
   const char* what;
   // Whether the pipeline has what the mistake is made in.
   bool (*applies)(const Pipeline&);
-  // Whether the mutated kernel can go wrong in any legal execution. Where it cannot, the reason is beside the rule.
+  // False: no legal execution of the mutated kernel goes wrong, or other barriers may make up for the mistake. The
+  // reason is beside the rule.
   bool (*can_misbehave)(const Pipeline&, const Mutation&);
   bool one_round;  // the mistake can be made in one round only
 };

@@ -3,6 +3,7 @@
 // must compute.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -83,8 +84,8 @@ struct Pipeline {
   uint32_t box[3] = {1, 1, 1};  // elements
   emu::ElementType type = emu::ElementType::u32;
   emu::Swizzle swizzle = emu::Swizzle::none;  // by the map, or by hand (cp_async, stores)
-  bool relative =
-      false;  // readers undo the swizzle from the start of the box: it must be aligned to the period
+  // Readers undo the swizzle from the start of the box, which is then aligned to the period.
+  bool relative = false;
   int offset[3] = {0, 0, 0};     // coordinates of the first box
   uint32_t size[3] = {1, 1, 1};  // of the tensor: less than the boxes cover, where they are clipped
   unsigned row_padding = 0;      // bytes between rows of the tensor, in units of 16
@@ -113,15 +114,13 @@ struct Pipeline {
   Store store = Store::bulk;
   emu::Swizzle out_swizzle = emu::Swizzle::none;  // staged
   unsigned buffers = 1;                           // staged
-  bool late_release =
-      false;               // multiply: one group stays in flight, so a stage is handed back one round later
-  bool one_fence = false;  // multiply: wgmma.fence in the first round only
+  bool late_release = false;      // multiply: a group stays in flight, a stage is handed back one round later
+  bool one_fence = false;         // multiply: wgmma.fence in the first round only
   bool drain_reads_only = false;  // the kernel ends after wait_group.read 0
   bool relaxed_start = false;     // cluster: fence.mbarrier_init, then barrier.cluster.arrive.relaxed
-  bool default_scopes = false;    // cluster: arrives and waits without a scope, as most code has them
+  bool default_scopes = false;    // cluster, multiply: arrives and waits without a scope
   bool init_fence = false;        // fence.mbarrier_init where nothing asks for it
-  bool drain_empties =
-      false;  // cluster: the producers wait for the last releases instead of a cluster barrier
+  bool drain_empties = false;  // cluster: producers wait for the last releases; no cluster barrier at the end
 
   // ---- what follows from it
   bool engine() const { return load == Load::tensor || load == Load::bulk; }
