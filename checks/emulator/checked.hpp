@@ -49,7 +49,7 @@ struct Tensor {
     const uint64_t address = runner.machine.memory.allocate(2 * ones.size(), "tensor");
     std::memcpy(runner.machine.memory.at(address, 2 * ones.size()), ones.data(), 2 * ones.size());
     alignas(64) std::byte bytes[emu::kTensorMapBytes];
-    std::string why, text = ".global .align 128 .b8 map[128] = {";
+    std::string why, text = ".const .align 128 .b8 map[128] = {";
     const int code =
         emu::encode_tensor_map(bytes, 1, 2, address, size, stride, box, step, 0, swizzle, 0, 0, &why);
     CAPTURE(why);

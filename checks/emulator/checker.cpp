@@ -73,7 +73,7 @@ std::string reported_of_rows(unsigned row) {
   const Tensor tensor{row / 2, 12, row / 2, 12, 3};
   const std::string words = std::to_string(row / 4);
   const std::string copy = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " + std::to_string(12 * row) +
-                           ";\nmov.u64 %rd1, map;\ncvta.global.u64 %rd2, %rd1;\n"
+                           ";\nmov.u64 %rd1, map;\ncvta.const.u64 %rd2, %rd1;\n"
                            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                            "[%r1], [%rd2, {0, 0}], [%r2];\n";
   const std::string read = "add.u32 %r7, %t, " + words + ";\nNEXT: div.u32 %r3, %r7, " + words +

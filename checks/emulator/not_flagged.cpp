@@ -35,7 +35,7 @@ const Tensor kRagged{16, 6, 16, 4, 0};  // 16 columns, 6 rows: the second box of
 
 // Copies the second box, announcing `bytes`; thread i < 32 reads word i of its 32.
 std::string clipped(unsigned bytes, const std::string& before_the_read) {
-  return kInit + "mov.u64 %rd1, map;\ncvta.global.u64 %rd2, %rd1;\n" +
+  return kInit + "mov.u64 %rd1, map;\ncvta.const.u64 %rd2, %rd1;\n" +
          by_thread_0("A",
                      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " + std::to_string(bytes) +
                          ";\ncp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -79,7 +79,7 @@ std::string descriptor(const std::string& to, uint64_t mode) {
          std::to_string(kStride >> 4 << 32 | mode << 62) + ";\n";
 }
 std::string load_square() {
-  return kInit + "mov.u64 %rd3, map;\ncvta.global.u64 %rd3, %rd3;\n" +
+  return kInit + "mov.u64 %rd3, map;\ncvta.const.u64 %rd3, %rd3;\n" +
          by_thread_0(
              "A",
              "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 8192;\n"

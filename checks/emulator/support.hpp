@@ -58,6 +58,7 @@ struct Runner {
       uint64_t a = machine.memory.allocate(v.bytes, v.name, v.align);
       std::memset(machine.memory.at(a, v.bytes), 0, v.bytes);
       if (!v.initial.empty()) std::memcpy(machine.memory.at(a, v.bytes), v.initial.data(), v.initial.size());
+      if (v.space == emu::Space::constant) machine.memory.set_constant(a);
       symbols[v.name] = a;
     }
     auto program = emu::decode(module, *module.find_function("test"), symbols);

@@ -90,6 +90,7 @@ std::vector<Form> mbarrier_forms();
 std::vector<Form> fence_forms();
 std::vector<Form> cp_async_forms();
 std::vector<Form> cp_async_bulk_forms();
+std::vector<Form> tensormap_forms();
 std::vector<Form> matrix_forms();  // ldmatrix, stmatrix, movmatrix
 std::vector<Form> wgmma_forms();
 

@@ -84,6 +84,9 @@ class Observer {
   // The lanes go on after waiting until at most n groups are pending; read: only the sources were waited for.
   virtual void on_group_wait(Warp&, const Inst&, uint32_t /*mask*/, GroupKind, uint32_t /*n*/,
                              bool /*read*/) {}
+  // A tensor copy, or its prefetch, is about to be issued by this lane, with a map in global memory that kernels can
+  // write.
+  virtual void on_map_use(Warp&, const Inst&, int /*lane*/, uint64_t /*address*/) {}
 };
 
 }  // namespace emu

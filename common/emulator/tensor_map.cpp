@@ -16,8 +16,8 @@ struct Encoded {
   uint32_t size_minus_1[5];
   uint8_t box_minus_1[5];
   uint8_t step[5];
-  uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill;
-  uint8_t unused[36];
+  uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill, edited;
+  uint8_t unused[35];
   uint64_t checksum;
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes);
@@ -216,6 +216,90 @@ int replace_tensor_map_address(void* map, uint64_t address, std::string* why) {
   return kTensorMapSuccess;
 }
 
+int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint64_t value,
+                             std::string* why) {
+  Rules rules{why};
+  Encoded e;
+  std::memcpy(&e, map, sizeof e);
+  rules.check(e.magic == kMagic && e.checksum == checksum_of(e), "the 128 bytes", "are no tensor map",
+              "copy an encoded map there first");
+  const auto in_range = [&](const char* name, uint64_t low, uint64_t high) {
+    rules.check(value >= low && value <= high, named(name, value),
+                "must be " + std::to_string(low) + " .. " + std::to_string(high), "see PTX ISA 9.7.9.28");
+  };
+  const auto dimensions = [&](unsigned end) {
+    rules.check(dimension < end, named("ord", dimension), "must be below " + std::to_string(end),
+                "dimensions count from 0, the innermost");
+  };
+  const auto byte = static_cast<uint8_t>(value);
+  switch (field) {
+    case MapField::global_address:
+      check_address(rules, value);
+      e.address = value;
+      break;
+    case MapField::rank:
+      in_range("rank", 0, 4);
+      e.rank = static_cast<uint8_t>(byte + 1);
+      break;
+    case MapField::box_dim:
+      dimensions(5);
+      in_range("box_dim", 1, 256);
+      if (!rules.code) e.box_minus_1[dimension] = static_cast<uint8_t>(byte - 1);
+      break;
+    case MapField::global_dim:
+      dimensions(5);
+      in_range("global_dim", 1, 0xFFFFFFFF);
+      if (!rules.code) e.size_minus_1[dimension] = static_cast<uint32_t>(value - 1);
+      break;
+    case MapField::global_stride:
+      dimensions(4);
+      rules.check(value % 16 == 0, named("global_stride", value), "must be a multiple of 16 bytes",
+                  "pad the rows of the tensor");
+      in_range("global_stride", 0, (1ull << 40) - 1);
+      if (!rules.code) e.stride[dimension] = value;
+      break;
+    case MapField::element_stride:
+      dimensions(5);
+      in_range("element_stride", 1, 8);
+      if (!rules.code) e.step[dimension] = dimension == 0 ? 1 : byte;
+      break;
+    case MapField::elemtype: {
+      in_range("elemtype", 0, 12);
+      // Only these three differ from CUtensorMapDataType.
+      const bool moved = value >= 8 && value <= 10;
+      const ElementType types[] = {ElementType::f32_ftz, ElementType::f64, ElementType::bf16};
+      e.type = moved ? static_cast<uint8_t>(types[value - 8]) : byte;
+      break;
+    }
+    case MapField::interleave_layout:
+      in_range("interleave_layout", 0, 2);
+      e.interleave = byte;
+      break;
+    case MapField::swizzle_mode:
+      in_range("swizzle_mode", 0, 3);
+      e.swizzle = byte;
+      break;
+    case MapField::fill_mode:
+      in_range("fill_mode", 0, 1);
+      e.nan_fill = byte;
+      break;
+  }
+  if (rules.code) return rules.code;
+  e.edited = 1;
+  e.checksum = checksum_of(e);
+  std::memcpy(map, &e, sizeof e);
+  return kTensorMapSuccess;
+}
+
+std::string broken_rule(const TensorMap& map) {
+  std::byte unused[kTensorMapBytes];
+  std::string why;
+  encode_tensor_map(unused, static_cast<int>(map.type), map.rank, map.address, map.size, map.stride + 1,
+                    map.box, map.step, map.interleave, static_cast<int>(map.swizzle), map.l2_promotion,
+                    map.nan_fill, &why);
+  return why;
+}
+
 bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
   Encoded e;
   std::memcpy(&e, bytes, sizeof e);
@@ -234,6 +318,7 @@ bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
   out->swizzle = static_cast<Swizzle>(e.swizzle);
   out->l2_promotion = e.l2_promotion;
   out->nan_fill = e.nan_fill;
+  out->edited = e.edited;
   return true;
 }
 

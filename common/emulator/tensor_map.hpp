@@ -52,6 +52,7 @@ struct TensorMap {
   Swizzle swizzle = Swizzle::none;
   uint8_t l2_promotion = 0;  // performance only
   bool nan_fill = false;     // what lies outside is the out-of-bounds NaN, not zero
+  bool edited = false;       // fields were replaced since it was encoded
 
   // Elements that one copy moves along dimension i. Without interleave, dimension 0 has no traversal stride.
   uint32_t box_count(unsigned i) const { return i == 0 ? box[0] : (box[i] + step[i] - 1) / step[i]; }
@@ -73,6 +74,25 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
                       int interleave, int swizzle, int l2_promotion, int oob_fill, std::string* why);
 // cuTensorMapReplaceAddress.
 int replace_tensor_map_address(void* map, uint64_t address, std::string* why);
+
+// A field as tensormap.replace names it (PTX ISA 9.7.9.28).
+enum class MapField : uint8_t {
+  global_address,
+  rank,  // zero-based: rank - 1
+  box_dim,
+  global_dim,
+  global_stride,  // bytes; of dimension ord + 1
+  element_stride,
+  elemtype,  // codes of Table 33, which are not those of CUtensorMapDataType
+  interleave_layout,
+  swizzle_mode,
+  fill_mode,
+};
+// Replaces one field of the 128 bytes. Only the value itself is checked: maps are changed field by field, and
+// broken_rule() looks at the whole when a copy uses it.
+int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint64_t value, std::string* why);
+// The rule of cuTensorMapEncodeTiled that the map breaks; "" when there is none.
+std::string broken_rule(const TensorMap& map);
 
 // Reads the 128 bytes. False when they are not what encode_tensor_map wrote.
 bool decode_tensor_map(const std::byte* bytes, TensorMap* out);

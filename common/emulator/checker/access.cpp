@@ -269,6 +269,7 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
               records_.epoch(records_.of(prior), l) < state.epoch[static_cast<size_t>(l)];
     }
     const Tag me = (thread_record(w, state, in, write, again) << 5) | static_cast<Tag>(l);
+    if (write && e.space == Space::global && !maps_.empty()) check_map_edit(who, e.addr[l], e.bytes);
     check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me,
                 write);
   });
@@ -338,6 +339,8 @@ void Checker::on_async_issue(AsyncOp& op) {
   r.source = s.source;
   r.detail = index;
   const Tag writes = records_.add(r) << 5;
+  if (map_used_by_ == op.inst) maps_[map_in_use_].users.push_back(writes);
+  map_used_by_ = nullptr;
   Tag reads = writes;
   if (s.read) {  // "again" of an op record: the tag stands for the reading of its source
     r.again = true;

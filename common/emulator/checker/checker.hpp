@@ -143,6 +143,26 @@ struct OpState {
   uint32_t next_copy = 0;  // the same multicast copy in the next destination CTA
 };
 
+// A tensor map in global memory (tensor_maps.cpp).
+struct MapState {
+  struct Acquired {  // fence.proxy.tensormap acquire of it
+    uint32_t cluster = 0;
+    uint16_t rank = 0;
+    Component thread = 0;
+    uint32_t epoch = 0;
+    uint64_t contents = 0;  // who had written its bytes
+    bool released = false;  // and they, or somebody after them, had executed the release fence
+  };
+  std::vector<Acquired> acquired;
+  std::vector<Tag> users;  // copies
+};
+struct MapRelease {  // a release fence, and what it covers
+  uint32_t cluster = 0, threads_per_cta = 0;
+  Component thread = 0;
+  uint32_t epoch = 0;
+  Clock covers;
+};
+
 // Who is making an access that is being checked.
 struct Accessor {
   ClusterState* cluster = nullptr;
@@ -178,6 +198,7 @@ class Checker : public Observer {
   void on_async_complete(AsyncOp&) override;
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
+  void on_map_use(Warp&, const Inst&, int lane, uint64_t address) override;
 
   // The first error of a launch is reported; what follows from it is counted.
 
@@ -243,6 +264,16 @@ class Checker : public Observer {
   void check_wgmma_swizzle(AsyncOp& op, const Accessor& who);
   void check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t op, const Accessor& who);
   void check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor& who);
+
+  // ---- tensor maps in global memory (tensor_maps.cpp)
+  std::map<uint64_t, MapState> maps_;
+  std::vector<MapRelease> map_releases_;
+  uint64_t map_in_use_ = 0;  // by the copy that is about to be issued, at map_used_by_
+  const Inst* map_used_by_ = nullptr;
+  std::vector<Tag> map_writers(uint64_t address);
+  void map_released(Warp& w, uint32_t mask);
+  void map_acquired(Warp& w, int lane, uint64_t address);
+  void check_map_edit(const Accessor& who, uint64_t address, uint64_t bytes);
 
   // ---- registers of wgmma (registers.cpp)
   enum class Role : uint8_t { unknown, move, wgmma, other };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "emulator/isa/access.hpp"
+
 namespace emu::check {
 
 void Checker::on_launch(Machine& machine, const Program& program, const LaunchConfig&) {
@@ -18,6 +20,9 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   global_words_.clear();
   advised_.clear();
   unwritten_.clear();
+  maps_.clear();
+  map_releases_.clear();
+  map_used_by_ = nullptr;
   roles_.assign(program.sources.size(), Role::unknown);
   found_error_ = false;
   next_cluster_ = 1;
@@ -157,7 +162,7 @@ void Checker::on_warp_sync(Warp& w, const Inst&, uint32_t mask) {
 
 // ---- fences
 
-void Checker::on_fence(Warp& w, const Inst&, uint32_t mask, FenceKind kind, bool) {
+void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, bool) {
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == FenceKind::memory)
     for_lanes(mask, [&](int l) { state.lanes[static_cast<size_t>(l)].memory_fence = true; });
@@ -167,6 +172,9 @@ void Checker::on_fence(Warp& w, const Inst&, uint32_t mask, FenceKind kind, bool
     });
     state.epoch_block_stale = true;
   }
+  if (kind == FenceKind::tensormap_release) map_released(w, mask);
+  if (kind == FenceKind::tensormap_acquire)
+    for_lanes(mask, [&](int l) { map_acquired(w, l, lane_address(w, in, l)); });
   if (kind == FenceKind::wgmma) state.fenced_step = ++state.steps;
   const bool proxy = kind == FenceKind::proxy_async || kind == FenceKind::proxy_async_shared ||
                      kind == FenceKind::proxy_async_global;

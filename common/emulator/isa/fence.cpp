@@ -7,16 +7,16 @@
 namespace emu {
 namespace {
 
-// in.imm: FenceKind; in.flags bit 0: cluster scope or wider
+// in.count: FenceKind; in.flags bit 0: cluster scope or wider
 Flow fence(Warp& w, const Inst& in, uint32_t mask) {
   if (w.machine.observer)
-    w.machine.observer->on_fence(w, in, mask, static_cast<FenceKind>(in.imm), in.flags & 1);
+    w.machine.observer->on_fence(w, in, mask, static_cast<FenceKind>(in.count), in.flags & 1);
   return Flow::next;
 }
 
 void fence_of(Inst& in, FenceKind kind, bool wide) {
   in.cls = Class::memory;
-  in.imm = static_cast<int64_t>(kind);
+  in.count = static_cast<uint8_t>(kind);
   in.flags |= wide;
   in.exec = fence;
 }

@@ -35,7 +35,11 @@ const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint6
             "offset " + std::to_string(offset) + " of " + std::to_string(params.size()) + " bytes",
             "pass the address of a CUtensorMap parameter");
   }
-  if (const std::byte* bytes = w.machine.memory.at(address, kTensorMapBytes)) return bytes;
+  if (const std::byte* bytes = w.machine.memory.at(address, kTensorMapBytes)) {
+    if (w.machine.observer && !w.machine.memory.last_is_constant())
+      w.machine.observer->on_map_use(w, in, lane, address);
+    return bytes;
+  }
   invalid(w, in, lane, "there is no tensor map at " + hex(address),
           "the address is " + w.machine.memory.describe(address),
           "pass the address of an encoded CUtensorMap");
@@ -79,6 +83,10 @@ TensorMap tensor_map_at(Warp& w, const Inst& in, int lane, Space space, uint64_t
     invalid(w, in, lane, "the 128 bytes at " + hex(address) + " are no tensor map",
             "they were not made by cuTensorMapEncodeTiled, or were changed since",
             "encode the map on the host, check the return code, and pass it unchanged");
+  if (map.edited)
+    if (const std::string rule = broken_rule(map); !rule.empty())
+      invalid(w, in, lane, "the tensor map at " + hex(address) + ", as it was changed, breaks a rule", rule,
+              "replace all fields that belong together before the map is used");
   return map;
 }
 

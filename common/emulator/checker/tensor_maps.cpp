@@ -1,0 +1,163 @@
+// Tensor maps in global memory. A copy reads its map through the tensormap proxy: what threads, or the host, wrote there
+// is seen only after a release fence behind the writes and an acquire fence in the CTA of the copy (PTX ISA 9.7.13.4);
+// and a map must not be changed while a copy that uses it is under way.
+#include "emulator/checker/checker.hpp"
+#include "emulator/tensor_map.hpp"
+
+namespace emu::check {
+
+namespace {
+
+uint64_t digest(const std::vector<Tag>& tags) {
+  uint64_t hash = 0;
+  for (Tag t : tags) hash = (hash ^ t) * 0x100000001b3ull;
+  return hash;
+}
+
+}  // namespace
+
+// Who wrote the bytes of the map in this launch: one tag for every run of bytes.
+std::vector<Tag> Checker::map_writers(uint64_t address) {
+  std::vector<Tag> tags;
+  for (uint64_t a = address; a < address + kTensorMapBytes; ++a) {
+    Shadow* page = global_.find(a);
+    const Tag t = page ? page->writes()[a % GlobalShadow::kPage] : 0;
+    if (t && (tags.empty() || tags.back() != t)) tags.push_back(t);
+  }
+  return tags;
+}
+
+void Checker::map_released(Warp& w, uint32_t mask) {
+  ClusterState& cluster = cluster_of(w.cta);
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  const int lane = __builtin_ctz(mask);
+  MapRelease r;
+  r.cluster = cluster.index;
+  r.threads_per_cta = cluster.threads_per_cta;
+  r.thread = thread_component(w.cta, w.index, lane);
+  r.epoch = state.epoch[static_cast<size_t>(lane)];
+  publish(w.cta, w.index, mask, r.covers);
+  map_releases_.push_back(std::move(r));
+}
+
+void Checker::map_acquired(Warp& w, int lane, uint64_t address) {
+  ClusterState& cluster = cluster_of(w.cta);
+  CtaState& cta = cluster.ctas[w.cta.cluster_rank];
+  WarpState& state = cta.warps[static_cast<size_t>(w.index)];
+  Accessor who{&cluster, &cta, &state, &w, nullptr, 1u << lane, 1u << lane, nullptr, false};
+  const std::vector<Tag> writers = map_writers(address);
+  for (Tag t : writers)
+    if (!ordered_all(who, t)) return;
+  MapState::Acquired a;
+  a.cluster = cluster.index;
+  a.rank = static_cast<uint16_t>(w.cta.cluster_rank);
+  a.thread = thread_component(w.cta, w.index, lane);
+  a.epoch = state.epoch[static_cast<size_t>(lane)];
+  a.contents = digest(writers);
+  a.released = true;
+  for (Tag t : writers) {
+    bool covered = false;
+    for (const MapRelease& r : map_releases_) {
+      ClusterState there;
+      there.index = r.cluster;
+      there.threads_per_cta = r.threads_per_cta;
+      Accessor releaser = who;
+      releaser.cluster = &there;
+      bool all = true;
+      records_.each(t, [&](Tag single) { all = all && known(r.covers, releaser, single, Clock::order); });
+      if (!all) continue;
+      covered = covered || (r.cluster == cluster.index && r.thread == a.thread);
+      for (const Knowledge& k : state.knowledge) {
+        const Clock* clock = r.cluster == cluster.index ? &k.clock : k.clock.foreign(r.cluster);
+        covered = covered || ((k.mask >> lane & 1) && clock && clock->get(Clock::order, r.thread) >= r.epoch);
+      }
+    }
+    a.released = a.released && covered;
+  }
+  maps_[address].acquired.push_back(a);
+}
+
+void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
+  ClusterState& cluster = cluster_of(w.cta);
+  CtaState& cta = cluster.ctas[w.cta.cluster_rank];
+  WarpState& state = cta.warps[static_cast<size_t>(w.index)];
+  Accessor who{&cluster, &cta, &state, &w, &in, 1u << lane, 1u << lane, nullptr, false};
+  map_in_use_ = address;
+  map_used_by_ = &in;
+  const std::vector<Tag> writers = map_writers(address);
+  const int32_t written_at = writers.empty() ? -1 : records_.of(writers.back()).source;
+  Finding f;
+  f.state =
+      "the tensor map is global memory " + machine_->memory.describe(address) +
+      (writers.empty() ? ", and was there before the launch" : ": written by " + describe(writers.back()));
+  for (Tag t : writers)
+    if (!ordered_all(who, t)) {
+      f.id = "data-race";
+      f.title = "a copy uses a tensor map that a thread writes, with nothing to order the two";
+      f.why = "Neither a barrier nor a flag orders the write before the thread that issues the copy.";
+      f.hint = "write the map, release it, meet at a barrier, acquire it, then copy";
+      report(f, who, written_at);
+      return;
+    }
+  const MapState::Acquired* found = nullptr;
+  const uint64_t contents = digest(writers);
+  const Component me = thread_component(w.cta, w.index, lane);
+  for (const MapState::Acquired& a : maps_[address].acquired) {
+    if (a.contents != contents || a.cluster != cluster.index || a.rank != w.cta.cluster_rank) continue;
+    bool knows = a.thread == me;
+    for (const Knowledge& k : state.knowledge)
+      knows = knows || ((k.mask >> lane & 1) && k.clock.get(Clock::order, a.thread) >= a.epoch);
+    if (knows && (!found || a.released)) found = &a;
+  }
+  if (found && found->released) return;
+  f.id = "missing-tensormap-fence";
+  f.why =
+      "The copy engine keeps tensor maps in a cache of their own, which it reads through the tensormap "
+      "proxy: barriers and "
+      "kernel boundaries do not reach it.";
+  if (writers.empty()) {
+    f.severity = Severity::advice;
+    f.title = "a copy uses a tensor map in global memory that its CTA has not acquired";
+    f.hint =
+        "fence.proxy.tensormap::generic.acquire.sys [map], 128 in the thread that issues the copy; or pass "
+        "the map as a "
+        "const __grid_constant__ parameter, which needs no fence";
+  } else if (!found) {
+    f.title = "a copy uses a tensor map that a thread has changed and its CTA has not acquired since";
+    f.hint = "fence.proxy.tensormap::generic.acquire.gpu [map], 128 in the thread that issues the copy";
+  } else {
+    f.title = "a copy uses a tensor map whose changes were not released to the tensormap proxy";
+    f.hint =
+        "fence.proxy.tensormap::generic.release.gpu (or tensormap.cp_fenceproxy) in the thread that changes "
+        "the map, "
+        "after its last write";
+  }
+  report(f, who, written_at);
+}
+
+// A thread writes global memory: is a map there that a copy may still be using?
+void Checker::check_map_edit(const Accessor& who, uint64_t address, uint64_t bytes) {
+  auto it = maps_.lower_bound(address >= kTensorMapBytes ? address - kTensorMapBytes + 1 : 0);
+  for (; it != maps_.end() && it->first < address + bytes; ++it) {
+    for (Tag t : it->second.users) {
+      if (ordered_all(who, t)) continue;
+      const OpState& op = ops_[records_.of(t).detail];
+      Finding f;
+      f.id = "map-edited-in-flight";
+      f.title = "a tensor map is changed while a copy that uses it may still be under way";
+      f.state = "used by " + describe(t);
+      f.why =
+          op.barrier
+              ? "The thread is not ordered after the completion of the copy: the phase of " +
+                    op.barrier->name() + " that its bytes complete."
+              : "The store is complete after cp.async.bulk.wait_group; .read covers the shared memory only.";
+      f.hint = op.barrier ? "wait for the copy's mbarrier first, or change a second map in turn"
+                          : "cp.async.bulk.wait_group 0 without .read first, or change a second map in turn";
+      report(f, who, op.source);
+      break;
+    }
+    it->second.users.clear();
+  }
+}
+
+}  // namespace emu::check
