@@ -30,6 +30,8 @@ __global__ void sum_corners(const CUtensorMap* maps, float* sums) {
   __shared__ uint64_t bar;
   const CUtensorMap* map = maps + blockIdx.x;
   if (threadIdx.x == 0) {
+    asm volatile("fence.proxy.tensormap::generic.acquire.sys [%0], 128;" ::"l"(map)
+                 : "memory");  // the host's bytes
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(sa(&bar)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
