@@ -153,7 +153,13 @@ const std::vector<Kind> kKinds = {
     {Change::full_wrong_stage, "full_wrong_stage", "the consumers wait on the next stage's full barrier",
      [](P p) { return p.engine() && p.stages > 1; }, always, false},
     {Change::copy_wrong_stage, "copy_wrong_stage", "the tile is copied into the next stage",
-     [](P p) { return p.stages > 1; }, always, false},
+     [](P p) { return p.stages > 1; },
+     // A block that has filled every stage before it uses one adds up the same tiles in another order.
+     [](P p, M) {
+       const bool sums = p.adds() || p.multiplies();
+       return !(p.role == Role::everybody && !p.engine() && sums && p.rounds == p.stages);
+     },
+     false},
     {Change::mask_short, "mask_short", "the multicast leaves a CTA out", [](P p) { return p.cluster; },
      always, false},
     // ---- cp.async
