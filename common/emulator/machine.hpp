@@ -54,6 +54,8 @@ struct LaunchConfig {
   Dim3 grid, block, cluster;
   uint32_t dynamic_shared = 0;
   bool cooperative = false;
+  bool early =
+      false;  // may start before the grid in front of it has ended (programmatic stream serialization)
   uint64_t cooperative_workspace = 0;  // device address that %envreg1/2 report (grid synchronisation)
   std::vector<uint8_t> params;         // laid out as Program::params says
   uint64_t grid_id = 0;

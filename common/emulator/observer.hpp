@@ -87,6 +87,8 @@ class Observer {
   // A tensor copy, or its prefetch, is about to be issued by this lane, with a map in global memory that kernels can
   // write.
   virtual void on_map_use(Warp&, const Inst&, int /*lane*/, uint64_t /*address*/) {}
+  // griddepcontrol.wait, or .launch_dependents.
+  virtual void on_grid_dependency(Warp&, const Inst&, uint32_t /*mask*/, bool /*wait*/) {}
 };
 
 }  // namespace emu

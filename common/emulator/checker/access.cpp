@@ -198,6 +198,7 @@ void Checker::check_range(const Accessor& who, const MemoryRange& range, Tag me,
       check_read(who, writes, reads, range.bytes, me, range.address, Space::shared);
     return;
   }
+  if (!in_front_.empty()) check_grid_dependency(who, range.address, range.bytes, write);
   // Global memory: writes and reads-after-writes; a read is not remembered.
   for (uint64_t address = range.address, left = range.bytes; left;) {
     const uint64_t offset = address % GlobalShadow::kPage,

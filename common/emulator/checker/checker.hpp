@@ -115,6 +115,7 @@ struct ClusterState {
   Cluster* cluster = nullptr;
   uint32_t threads_per_cta = 0;
   Component components = 0;  // used so far; threads come first
+  Component grid_wait = 0;   // whoever holds 1 of it is ordered after a griddepcontrol.wait
   std::vector<CtaState> ctas;
   std::map<const Mbarrier*, BarrierState> barriers;
   CtaState::Bar cluster_bar;
@@ -199,6 +200,7 @@ class Checker : public Observer {
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
   void on_map_use(Warp&, const Inst&, int lane, uint64_t address) override;
+  void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
 
   // The first error of a launch is reported; what follows from it is counted.
 
@@ -264,6 +266,13 @@ class Checker : public Observer {
   void check_wgmma_swizzle(AsyncOp& op, const Accessor& who);
   void check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t op, const Accessor& who);
   void check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor& who);
+
+  // ---- the grid in front, which may still be running (launches.cpp)
+  bool dependents_launched_ = false;  // by this grid
+  GlobalShadow in_front_;             // what the grid in front wrote, if it let this one start early
+  std::map<Tag, SourceLine> in_front_lines_;
+  void keep_for_dependents();
+  void check_grid_dependency(const Accessor& who, uint64_t address, uint64_t bytes, bool write);
 
   // ---- tensor maps in global memory (tensor_maps.cpp)
   std::map<uint64_t, MapState> maps_;

@@ -7,7 +7,7 @@
 
 namespace emu::check {
 
-void Checker::on_launch(Machine& machine, const Program& program, const LaunchConfig&) {
+void Checker::on_launch(Machine& machine, const Program& program, const LaunchConfig& config) {
   machine_ = &machine;
   program_ = &program;
   records_.clear();
@@ -20,6 +20,8 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   global_words_.clear();
   advised_.clear();
   unwritten_.clear();
+  if (!config.early) in_front_.clear();
+  dependents_launched_ = false;
   maps_.clear();
   map_releases_.clear();
   map_used_by_ = nullptr;
@@ -29,6 +31,7 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
 }
 
 void Checker::on_launch_end(Machine&) {
+  keep_for_dependents();
   records_.clear();
   global_.clear();
   clusters_.clear();
@@ -44,6 +47,7 @@ void Checker::on_cta_start(Cta& cta) {
     c.threads_per_cta = static_cast<uint32_t>(cta.warps.size() * 32);
     c.components = static_cast<Component>(c.threads_per_cta * cta.cluster->ctas.size());
     c.ctas.resize(cta.cluster->ctas.size());
+    c.grid_wait = c.components++;
   }
   CtaState& s = c.ctas[cta.cluster_rank];
   s.cta = &cta;

@@ -104,6 +104,11 @@ class GlobalShadow {
     last_page_ = UINT64_MAX;
     last_ = nullptr;
   }
+  bool empty() const { return pages_.empty(); }
+  template <class F>
+  void each_page(F f) {  // f(Shadow&)
+    for (auto& page : pages_) f(*page.second);
+  }
 
  private:
   std::unordered_map<uint64_t, std::unique_ptr<Shadow>> pages_;

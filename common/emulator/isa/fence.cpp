@@ -64,14 +64,16 @@ void decode_restricted(Decoder& d, const Match& m, Inst& in) {
 }
 
 // griddepcontrol.{launch_dependents,wait};   launches run one after the other, so there is nothing to wait for
-Flow nothing(Warp&, const Inst&, uint32_t) {
+Flow griddepcontrol(Warp& w, const Inst& in, uint32_t mask) {
+  if (w.machine.observer) w.machine.observer->on_grid_dependency(w, in, mask, in.flags & 1);
   return Flow::next;
 }
 
-void decode_griddepcontrol(Decoder& d, const Match&, Inst& in) {
+void decode_griddepcontrol(Decoder& d, const Match& m, Inst& in) {
   expect_operands(d, 0);
   in.cls = Class::control;
-  in.exec = nothing;
+  in.flags |= m.has("wait");
+  in.exec = griddepcontrol;
 }
 
 }  // namespace

@@ -70,6 +70,11 @@ class Context {
 
   GlobalMemory& memory() { return Device::instance().machine.memory; }
 
+  // ---- whether a launch follows another one on the same stream with nothing between the two
+  uint64_t device_calls = 0;  // so far, this one included
+  uint64_t launch_call = 0;   // of the last launch
+  cudaStream_t launch_stream = nullptr;
+
  private:
   cudaError_t fault_ = cudaSuccess;
   bool fault_seen_ = false;
@@ -101,6 +106,7 @@ cudaError_t device_call(F&& body) {
   std::lock_guard<std::recursive_mutex> lock(context.mutex);
   context.load_modules();
   if (cudaError_t fault = context.surface_fault()) return remember(fault);
+  ++context.device_calls;
   return remember(body(context));
 }
 

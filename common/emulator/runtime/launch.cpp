@@ -133,6 +133,10 @@ cudaError_t run(Context& context, const void* function, LaunchConfig config, siz
   if (cudaError_t e = check_cluster(what, *kernel, config)) return e;
   if (cudaError_t e = check_cooperative(what, *kernel, config)) return e;
   if (!args && !kernel->program->params.empty()) return cudaErrorInvalidValue;
+  config.early =
+      config.early && context.launch_call + 1 == context.device_calls && context.launch_stream == stream;
+  context.launch_call = context.device_calls;
+  context.launch_stream = stream;
   try {
     Device::instance().launch(*kernel->program, std::move(config), args);
   } catch (const Fault& fault) {
@@ -168,9 +172,11 @@ cudaError_t apply(const cudaLaunchAttribute& a, LaunchConfig& config) {
     case cudaLaunchAttributeCooperative:
       config.cooperative = a.val.cooperative != 0;
       return cudaSuccess;
-    // Grids run one after the other, so overlap, priority and cache hints change nothing that a program can see.
-    case cudaLaunchAttributeIgnore:
     case cudaLaunchAttributeProgrammaticStreamSerialization:
+      config.early = a.val.programmaticStreamSerializationAllowed != 0;
+      return cudaSuccess;
+    // Grids run one after the other, so priority and cache hints change nothing that a program can see.
+    case cudaLaunchAttributeIgnore:
     case cudaLaunchAttributePriority:
     case cudaLaunchAttributeAccessPolicyWindow:
     case cudaLaunchAttributeSynchronizationPolicy:

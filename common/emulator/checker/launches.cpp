@@ -1,0 +1,64 @@
+// Two grids that overlap at the seam: the second was launched to start early, and the first has let it. What the first
+// wrote is there for the second only after griddepcontrol.wait (PTX ISA 9.7.13.14).
+#include "emulator/checker/checker.hpp"
+
+namespace emu::check {
+
+void Checker::on_grid_dependency(Warp& w, const Inst&, uint32_t mask, bool wait) {
+  if (!wait) {
+    dependents_launched_ = true;
+    return;
+  }
+  Clock waited;
+  waited.raise(Clock::order, cluster_of(w.cta).grid_wait, 1);
+  acquire(cta_of(w.cta).warps[static_cast<size_t>(w.index)], mask, waited);
+}
+
+// At the end of a launch, before its records go.
+void Checker::keep_for_dependents() {
+  in_front_.clear();
+  in_front_lines_.clear();
+  if (!dependents_launched_) return;
+  in_front_ = std::move(global_);
+  in_front_.each_page([&](Shadow& page) {
+    Tag last = 0;
+    for (size_t i = 0; i < page.size(); ++i) {
+      const Tag t = page.writes()[i];
+      if (!t || t == last) continue;
+      last = t;
+      if (!in_front_lines_.count(t))
+        records_.each(t, [&](Tag single) { in_front_lines_[t] = line_at(records_.of(single).source); });
+    }
+  });
+}
+
+void Checker::check_grid_dependency(const Accessor& who, uint64_t address, uint64_t bytes, bool write) {
+  bool waited = true;
+  for (const Knowledge& k : who.warp->knowledge)
+    if (k.mask & who.lanes) waited = waited && k.clock.get(Clock::order, who.cluster->grid_wait) >= 1;
+  if (waited) return;
+  for (uint64_t a = address; a < address + bytes; ++a) {
+    Shadow* page = in_front_.find(a);
+    const Tag t = page ? page->writes()[a % GlobalShadow::kPage] : 0;
+    if (!t) continue;
+    Finding f;
+    f.id = "missing-grid-wait";
+    f.title = std::string("global memory that the grid in front writes is ") + (write ? "written" : "read") +
+              " without griddepcontrol.wait";
+    f.other_line = in_front_lines_[t];
+    f.state = "global memory " + machine_->memory.describe(a) + ": written by the grid in front at " +
+              f.other_line.text();
+    f.why =
+        "The grid in front has executed griddepcontrol.launch_dependents, so this one may start while the "
+        "other is still "
+        "running; only griddepcontrol.wait waits for its end and its writes.";
+    f.hint =
+        "griddepcontrol.wait in every thread that touches what the grid in front writes, or in one of them "
+        "and a barrier "
+        "after it";
+    report(f, who, -1);
+    return;
+  }
+}
+
+}  // namespace emu::check
