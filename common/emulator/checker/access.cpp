@@ -98,7 +98,7 @@ bool Checker::reduces(Tag single) const {
   const Record& r = records_.of(single);
   if (r.kind != Record::Kind::op || r.source < 0) return false;
   const auto& text = program_->sources[static_cast<size_t>(r.source)];
-  return text->opcode == "cp" && text->modifiers[0] == "reduce";
+  return (text->opcode == "cp" && text->modifiers[0] == "reduce") || text->opcode == "red";
 }
 
 // The writers of a byte when a reduction joins them: whoever reads must know of all that it is not ordered after, and
