@@ -92,7 +92,7 @@ std::vector<Form> cp_async_forms();
 std::vector<Form> cp_async_bulk_forms();
 std::vector<Form> tensormap_forms();
 std::vector<Form> st_async_forms();  // and red.async
-std::vector<Form> matrix_forms();  // ldmatrix, stmatrix, movmatrix
+std::vector<Form> matrix_forms();    // ldmatrix, stmatrix, movmatrix
 std::vector<Form> wgmma_forms();
 
 }  // namespace emu
