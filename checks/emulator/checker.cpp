@@ -68,23 +68,26 @@ std::string words_by_cp_async(int count) {
          "%r3;\n";
 }
 
-// One warp reads a box of 12 rows of `row` bytes word after word, from its second row on, and undoes the 128B pattern.
-std::string reported_of_rows(unsigned row) {
-  const Tensor tensor{row / 2, 12, row / 2, 12, 3};
+// One warp reads a box of `rows` rows of `row` bytes word after word, from row `first` on, and undoes the 128B pattern.
+// The box starts at the pattern's line `line`.
+std::string reported_of_rows(unsigned row, unsigned rows = 12, unsigned first = 1, unsigned line = 0) {
+  const Tensor tensor{row / 2, rows, row / 2, rows, 3};
   const std::string words = std::to_string(row / 4);
-  const std::string copy = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " + std::to_string(12 * row) +
+  const std::string copy = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " +
+                           std::to_string(rows * row) +
                            ";\nmov.u64 %rd1, map;\ncvta.const.u64 %rd2, %rd1;\n"
                            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                            "[%r1], [%rd2, {0, 0}], [%r2];\n";
-  const std::string read = "add.u32 %r7, %t, " + words + ";\nNEXT: div.u32 %r3, %r7, " + words +
-                           ";\nrem.u32 %r4, %r7, " + words +
+  const std::string read = "add.u32 %r7, %t, " + std::to_string(first * row / 4) +
+                           ";\nNEXT: div.u32 %r3, %r7, " + words + ";\nrem.u32 %r4, %r7, " + words +
                            ";\nshl.b32 %r3, %r3, 7;\nshl.b32 %r4, %r4, 2;\nadd.u32 %r3, %r3, %r4;\n"
                            "add.u32 %r3, %r3, %r1;\nshr.u32 %r4, %r3, 3;\nand.b32 %r4, %r4, 112;\n"
                            "xor.b32 %r3, %r3, %r4;\nld.shared.u32 %r5, [%r3];\nadd.u32 %r7, %r7, 32;\n"
                            "setp.lt.u32 %p3, %r7, " +
-                           std::to_string(3 * row) + ";\n@%p3 bra NEXT;\n";
-  return reported(kInit + by_thread_0("A", copy) + wait("W", 0) + read,
-                  ".shared .align 1024 .b8 tile[1536];\n.shared .align 8 .b64 bar;\n", 32, &tensor);
+                           std::to_string(rows * row / 4) + ";\n@%p3 bra NEXT;\n";
+  const std::string start = "add.u32 %r1, %r1, " + std::to_string(128 * line) + ";\n";
+  return reported(kInit + start + by_thread_0("A", copy) + wait("W", 0) + read,
+                  ".shared .align 1024 .b8 tile[2560];\n.shared .align 8 .b64 bar;\n", 32, &tensor);
 }
 
 }  // namespace
@@ -99,4 +102,5 @@ TEST_CASE("checker: a reader of rows shorter than the pattern's span is not accu
   CHECK(reported_of_rows(128) == "nothing");
   CHECK(reported_of_rows(64) == "nothing");
   CHECK(reported_of_rows(32) == "nothing");
+  CHECK(reported_of_rows(64, 2, 0, 7) == "advice misaligned-tile ");
 }

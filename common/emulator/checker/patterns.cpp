@@ -27,7 +27,8 @@ void Checker::check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t
     if (r.owner == box[0].owner) bytes += r.bytes;
   }
   ops_[op].tile = static_cast<uint32_t>(first) & ~127u;
-  ops_[op].dense = bytes == end - first;
+  // Rows that fill the span start where the box does: at a multiple of 128.
+  ops_[op].dense = bytes == end - first && first % 128 == 0;
   const Swizzle s = ops_[op].swizzle;
   const uint32_t period = swizzle_period(s);
   if (!period || ops_[op].tile % period == 0) return;
