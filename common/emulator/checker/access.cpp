@@ -1,4 +1,6 @@
 // Every access against the last write and the reads since, byte by byte.
+#include <cstring>
+
 #include "emulator/checker/checker.hpp"
 
 namespace emu::check {
@@ -29,7 +31,9 @@ bool Checker::own(const Accessor& who, int lane, Tag tag, Clock::Kind kind) cons
   const LaneState& mine = who.warp->lanes[static_cast<size_t>(lane)];
   if (r.kind == Record::Kind::threads)
     return Records::lane_of(tag) == lane &&
-           (kind == Clock::order || (kind == Clock::fenced && records_.epoch(r, lane) <= mine.fence_epoch));
+           (kind == Clock::order ||
+            (kind == Clock::fenced &&
+             records_.epoch(r, lane) <= who.warp->fence_epoch[static_cast<size_t>(lane)]));
   const OpState& op = ops_[r.detail];
   if (op.kind == AsyncOp::Kind::cp_async)
     return Records::lane_of(tag) == lane && (kind == Clock::fenced ? mine.cp_fenced : mine.cp_done) >=
@@ -51,9 +55,36 @@ bool Checker::ordered_all(const Accessor& who, Tag tag, Clock::Kind kind) const 
   return all;
 }
 
+// Of a tag's record, the lanes whose access all lanes of the instruction are ordered after, if they are of this CTA and
+// there is nothing else to be said about it. fenced: and it is behind a proxy fence. For the others: look closer.
+// All lanes are looked at together, because the others are mostly asked about next.
+uint32_t Checker::plain_lanes(const Accessor& who, Tag tag, bool fenced) {
+  const Record& r = records_.of(tag);
+  const bool copies = r.kind == Record::Kind::op && ops_[r.detail].kind == AsyncOp::Kind::cp_async;
+  if ((r.kind != Record::Kind::threads && !copies) || r.cluster != who.cluster->index ||
+      r.rank != who.cta->cta->cluster_rank)
+    return 0;
+  auto& kept = who.warp->known_records;
+  KnownRecord& k = kept[(tag >> 5) % kept.size()];
+  const bool same = k.record == tag >> 5 && k.group == who.group && k.fenced == fenced;
+  if (same && (k.lanes == ~0u || k.changes == who.warp->changes)) return k.lanes;
+  k = {tag >> 5, who.group, ~0u, fenced, who.warp->changes};
+  const Component first = copies ? ops_[r.detail].done : r.rank * who.cluster->threads_per_cta + r.warp * 32u;
+  const auto& values = copies ? ops_[r.detail].lane_value : records_.epochs(r);
+  for (const Knowledge& knowledge : who.warp->knowledge) {
+    if (!(knowledge.mask & who.group)) continue;
+    k.lanes &= knowledge.clock.at_least(Clock::order, first, values);
+    if (!fenced) continue;
+    uint32_t lanes = knowledge.clock.at_least(Clock::fenced, first, values);
+    if (copies) lanes |= knowledge.clock.at_least(Clock::relayed, first, values);  // as check_read says
+    k.lanes &= lanes;
+  }
+  return k.lanes;
+}
+
 // ordered_all(), remembering the last tag for which it held for all lanes of the instruction.
 bool Checker::settled(const Accessor& who, Tag tag, Tag* memo) {
-  if (tag == *memo) return true;
+  if (tag == *memo || plain_lanes(who, tag, false) >> Records::lane_of(tag) & 1) return true;
   Accessor all = who;
   all.lanes = who.group;
   if (ordered_all(all, tag)) {
@@ -114,13 +145,38 @@ Tag Checker::with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t a
   return records_.combine(kept, me);
 }
 
+// The bits in which the tags differ from the first of them.
+static inline Tag differing(const Tag* tags, size_t count) {
+  Tag bits = 0;
+  for (size_t i = 0; i < count; ++i) bits |= tags[i] ^ tags[0];
+  return bits;
+}
+
+// The end of the run of equal tags that starts at `from`; all_same: they are all equal.
+static size_t run_end(const Tag* tags, size_t from, size_t count, bool all_same) {
+  if (all_same) return count;
+  size_t end = from + 1;
+  while (end < count && tags[end] == tags[from]) ++end;
+  return end;
+}
+
 void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                          Space space) {
+  uint32_t record = 0, lanes = 0;  // of the latest record of threads, the lanes that all is well with
+  bool all_same = !differing(write, bytes);
   for (size_t i = 0; i < bytes;) {
-    size_t end = i + 1;
-    while (end < bytes && write[end] == write[i]) ++end;
     const Tag prior = write[i];
+    if (prior >> 5 == record && lanes >> Records::lane_of(prior) & 1) {
+      ++i;
+      continue;
+    }
+    const size_t end = run_end(write, i, bytes, all_same);
     if (prior && prior == good_write_) {  // looked at for the bytes before
+    } else if (const uint32_t plain = prior ? plain_lanes(who, prior, who.async_proxy) : 0;
+               plain >> Records::lane_of(prior) & 1) {
+      record = prior >> 5;
+      lanes = plain;
+      if (lanes == ~0u && differing(write + i, bytes - i) < 32) break;  // the same warp wrote all the rest
     } else if (!prior) {
       if (space == Space::shared) unwritten(who, address + i);
     } else if (!ordered_all(who, prior)) {
@@ -145,9 +201,9 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
     i = end;
   }
   if (space != Space::shared) return;
+  all_same = !differing(read, bytes);
   for (size_t i = 0; i < bytes;) {
-    size_t end = i + 1;
-    while (end < bytes && read[end] == read[i]) ++end;
+    const size_t end = run_end(read, i, bytes, all_same);
     const Tag prior = read[i];
     Tag next = me;
     if (prior && prior == combined_from_) {
@@ -164,9 +220,9 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
 void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                           Space space) {
   const bool reducing = who.op && reduces(me);
+  const bool one_writer = !differing(write, bytes), one_reader = !differing(read, bytes);
   for (size_t i = 0; i < bytes;) {
-    size_t end = i + 1;
-    while (end < bytes && write[end] == write[i] && read[end] == read[i]) ++end;
+    const size_t end = std::min(run_end(write, i, bytes, one_writer), run_end(read, i, bytes, one_reader));
     const Tag readers = read[i], writer = write[i];
     Tag now = me;
     if (readers && !settled(who, readers, &good_readers_)) {
@@ -223,9 +279,8 @@ uint32_t Checker::thread_record(Warp& w, WarpState& state, const Inst& in, bool 
     state.epoch_block = records_.add_epochs(state.epoch);
     state.epoch_block_stale = false;
   }
-  if (state.last_source[write] == in.source && state.last_block[write] == state.epoch_block &&
-      records_.of(state.last_record[write] << 5).again == again)
-    return state.last_record[write];
+  WarpState::LastRecord& last = state.last_record[write][again];
+  if (last.source == in.source && last.block == state.epoch_block) return last.record;
   Record r;
   r.kind = Record::Kind::threads;
   r.again = again;
@@ -234,13 +289,36 @@ uint32_t Checker::thread_record(Warp& w, WarpState& state, const Inst& in, bool 
   r.cluster = cluster_of(w.cta).index;
   r.source = in.source;
   r.detail = state.epoch_block;
-  state.last_source[write] = in.source;
-  state.last_block[write] = state.epoch_block;
-  return state.last_record[write] = records_.add(r);
+  last = {in.source, records_.add(r), state.epoch_block};
+  return last.record;
+}
+
+// What `who` has to do with the record of a tag; kept in `seen` while neighbouring lanes meet the same record.
+inline const Checker::SeenRecord& Checker::look(const Accessor& who, SeenRecord& seen, Tag tag) {
+  return tag >> 5 == seen.record ? seen : look_up(who, seen, tag);
+}
+const Checker::SeenRecord& Checker::look_up(const Accessor& who, SeenRecord& seen, Tag tag) {
+  const Record& r = records_.of(tag);
+  seen = {tag >> 5, plain_lanes(who, tag, false), 0, false};
+  seen.mine = r.kind == Record::Kind::threads && r.warp == who.hardware->index &&
+              r.rank == who.cta->cta->cluster_rank && r.cluster == who.cluster->index;
+  if (seen.mine) seen.again = ~lanes_at_least(records_.epochs(r).data(), who.warp->epoch.data());
+  return seen;
+}
+
+// The usual size of an access by itself, for the compiler.
+static bool all_equal(const Tag* tags, uint32_t bytes) {
+  return !(bytes == 4 ? differing(tags, 4) : differing(tags, bytes));
+}
+static void fill(Tag* tags, uint32_t bytes, Tag value) {
+  if (bytes == 4)
+    std::fill_n(tags, 4, value);
+  else
+    std::fill_n(tags, bytes, value);
 }
 
 void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
-  if (e.space == Space::shared)
+  if (e.space == Space::shared && w.cta.cluster->ctas.size() > 1)
     for_lanes(e.mask, [&](int l) {
       if (e.owner[l] != &w.cta)
         cta_of(*e.owner[l]).remote[thread_component(w.cta, w.index, l)] = {
@@ -260,19 +338,39 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
     who.lanes = e.mask;
     check_reader_swizzle(w, e, who);
   }
+  SeenRecord seen[2];
+  Tag records[2] = {0, 0};  // without and with `again`
+  const auto tag_of = [&](int l, bool again) {
+    if (!records[again]) records[again] = thread_record(w, state, in, write, again) << 5;
+    return records[again] | static_cast<Tag>(l);
+  };
   for_lanes(e.mask, [&](int l) {
     who.lanes = 1u << l;
     bool again = false;
-    if (!write && e.space == Space::shared) {
-      CtaState& owner = cluster_of(*e.owner[l]).ctas[e.owner[l]->cluster_rank];
-      const Tag prior = owner.shadow->reads()[e.addr[l]];
-      again = prior && same_thread(prior, who, l) && records_.of(prior).kind == Record::Kind::threads &&
-              records_.epoch(records_.of(prior), l) < state.epoch[static_cast<size_t>(l)];
+    if (e.space == Space::shared) {
+      const CtaState& owner = e.owner[l] == &w.cta ? cta : cta_of(*e.owner[l]);
+      if (!owner.shadow) return;
+      Tag* writes = owner.shadow->writes() + e.addr[l];
+      Tag* reads = owner.shadow->reads() + e.addr[l];
+      // The usual access: one thread wrote all the bytes last, at most one has read them since, and both are this thread
+      // or known to have come before.
+      const Tag writer = *writes, reader = *reads;
+      bool usual = (write || writer) && all_equal(writes, e.bytes) && all_equal(reads, e.bytes);
+      if (reader) {
+        const SeenRecord& r = look(who, seen[0], reader);
+        again = !write && r.again >> l & 1 && Records::lane_of(reader) == l;
+        usual = usual && r.ordered(reader, l);
+      }
+      if (writer) usual = usual && look(who, seen[1], writer).ordered(writer, l);
+      if (usual) {
+        fill(write ? writes : reads, e.bytes, tag_of(l, again));
+        if (write && reader) fill(reads, e.bytes, 0);
+        return;
+      }
     }
-    const Tag me = (thread_record(w, state, in, write, again) << 5) | static_cast<Tag>(l);
     if (write && e.space == Space::global && !maps_.empty()) check_map_edit(who, e.addr[l], e.bytes);
-    check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me,
-                write);
+    check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes},
+                tag_of(l, again), write);
   });
 }
 
@@ -309,6 +407,7 @@ void Checker::on_async_issue(AsyncOp& op) {
 
   if (op.kind == AsyncOp::Kind::cp_async) {
     // 32 components in a row, one a lane.
+    state.copies = true;
     if (!state.lanes[0].cp_component)
       for (LaneState& lane : state.lanes) lane.cp_component = cluster.components++;
     s.done = state.lanes[0].cp_component;
@@ -320,6 +419,7 @@ void Checker::on_async_issue(AsyncOp& op) {
     s.read_value = ++state.wgmma_issued;
   } else if (op.grouped) {
     LaneState& lane = state.lanes[s.lane];
+    state.copies = true;
     if (!lane.read_component) {
       lane.read_component = cluster.components++;
       lane.done_component = cluster.components++;

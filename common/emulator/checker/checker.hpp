@@ -23,15 +23,12 @@ namespace emu::check {
 
 // What one thread knows and has done; the knowledge itself is shared by lanes (WarpState::knowledge).
 struct LaneState {
-  uint32_t fence_epoch = 0;  // its accesses up to this epoch are behind a proxy fence of its own
   uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;      // cp.async instructions
   uint32_t bulk_issued = 0, bulk_read = 0, bulk_done = 0;  // bulk groups: latest used, sources read, complete
   std::vector<uint32_t> cp_commits;                        // cp_issued at each commit
   uint32_t bulk_commits = 0;
   uint32_t init_fence_epoch = 0;  // its mbarrier.inits up to this epoch are behind fence.mbarrier_init
-  uint32_t handed_over =
-      0;  // its accesses up to this epoch were released, but for arrivals as in WeakArrivals
-  bool memory_fence = false;  // has executed fence.acq_rel/sc: its relaxed atomics may carry order
+  bool memory_fence = false;      // has executed fence.acq_rel/sc: its relaxed atomics may carry order
   Component cp_component = 0, read_component = 0, done_component = 0;  // 0: not yet needed
 };
 
@@ -40,15 +37,30 @@ struct Knowledge {
   Clock clock;
 };
 
+// Which lanes of a threads' record the lanes `group` are ordered after (or, fenced, of which also behind a proxy fence).
+// What is known stays known; what is not is looked at again when `changes` has moved on.
+struct KnownRecord {
+  uint32_t record = 0, group = 0, lanes = 0;
+  bool fenced = false;
+  uint64_t changes = 0;
+};
+
 struct WarpState {
   std::vector<Knowledge> knowledge;  // disjoint masks
-  std::array<uint32_t, 32> epoch;    // starts at 1
+  uint64_t changes = 0;              // of `knowledge`
+  std::array<KnownRecord, 512> known_records;
+  // By lane: its steps, from 1; the step up to which its accesses are behind a proxy fence of its own; and the step up to
+  // which they were released, but for arrivals as in WeakArrivals.
+  std::array<uint32_t, 32> epoch, fence_epoch{}, handed_over{};
   std::array<LaneState, 32> lanes;
   uint32_t epoch_block = 0;
   bool epoch_block_stale = true;
-  int32_t last_source[2] = {-1, -1};  // the latest record of reads and of writes, for reuse
-  uint32_t last_record[2] = {0, 0};
-  uint32_t last_block[2] = {0, 0};
+  bool copies = false;  // has issued cp.async or bulk operations: their components are in use
+  struct LastRecord {
+    int32_t source = -1;
+    uint32_t record = 0, block = 0;
+  };
+  LastRecord last_record[2][2];  // the latest record by write and `again`, for reuse
   uint32_t wgmma_issued = 0;
   std::vector<uint32_t> wgmma_commits;  // wgmma_issued at each commit
   // Registers of wgmma (registers.cpp), by frame offset / 8: the latest wgmma that writes (accumulators) or reads
@@ -249,6 +261,7 @@ class Checker : public Observer {
   // ---- checks (access.cpp)
   bool known(const Clock& clock, const Accessor& who, Tag single, Clock::Kind kind) const;
   bool own(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
+  uint32_t plain_lanes(const Accessor& who, Tag tag, bool fenced);
   bool settled(const Accessor& who, Tag tag, Tag* memo);
   bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
   Tag first_unordered(const Accessor& who, Tag tag) const;
@@ -259,6 +272,17 @@ class Checker : public Observer {
   void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                    Space space);
   void check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write);
+  struct SeenRecord {
+    uint32_t record = 0;
+    uint32_t plain = 0;  // lanes whose access all lanes of the instruction are ordered after
+    uint32_t again = 0;  // mine: lanes that have released since
+    bool mine = false;   // of the warp itself
+    bool ordered(Tag tag, int lane) const {
+      return plain >> Records::lane_of(tag) & 1 || (mine && Records::lane_of(tag) == lane);
+    }
+  };
+  const SeenRecord& look(const Accessor& who, SeenRecord& seen, Tag tag);
+  const SeenRecord& look_up(const Accessor& who, SeenRecord& seen, Tag tag);
   uint32_t thread_record(Warp& w, WarpState& state, const Inst& in, bool write, bool again);
   bool same_thread(Tag a, const Accessor& who, int lane) const;
   void mark_used(const Accessor& who, Tag write);

@@ -12,7 +12,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,6 +22,20 @@
 namespace emu::check {
 
 using Component = uint32_t;
+
+// Bit i: a[i] >= b[i], for 32 counters below 2^31. Written so that compilers use vector instructions.
+inline uint32_t lanes_at_least(const uint32_t* a, const uint32_t* b) {
+  uint32_t bits = 0;
+  for (int group = 0; group < 32; group += 8) {
+    uint8_t yes[8];
+    for (int i = 0; i < 8; ++i)
+      yes[i] = static_cast<int32_t>(a[group + i]) >= static_cast<int32_t>(b[group + i]);
+    uint64_t bytes;
+    std::memcpy(&bytes, yes, 8);
+    bits |= static_cast<uint32_t>(bytes * 0x0102040810204080u >> 56) << group;
+  }
+  return bits;
+}
 
 class Clock {
  public:
@@ -33,6 +49,25 @@ class Clock {
       v[c] = value;
       touch();
     }
+  }
+  // For the 32 components from `first` on: bit i is set where the entry of first + i is at least values[i].
+  uint32_t at_least(Kind kind, Component first, const std::array<uint32_t, 32>& values) const {
+    const auto& v = values_[kind];
+    if (first + 32 <= v.size()) return lanes_at_least(v.data() + first, values.data());
+    std::array<uint32_t, 32> mine{};
+    if (first < v.size()) std::copy(v.begin() + first, v.end(), mine.begin());
+    return lanes_at_least(mine.data(), values.data());
+  }
+  // raise() for the 32 components from `first` on.
+  void raise_all(Kind kind, Component first, const std::array<uint32_t, 32>& values) {
+    auto& v = values_[kind];
+    if (first + 32 > v.size()) v.resize(first + 32);
+    uint32_t grown = 0;
+    for (uint32_t i = 0; i < 32; ++i) {
+      grown |= static_cast<uint32_t>(v[first + i] < values[i]);
+      v[first + i] = std::max(v[first + i], values[i]);
+    }
+    if (grown) touch();
   }
   void join(const Clock& other) {
     if (&other == this || other.version_ == version_ || other.version_ == last_joined_) return;

@@ -85,6 +85,7 @@ void Checker::update(WarpState& w, uint32_t mask, F f) {
   }
   for (Knowledge& k : w.knowledge)
     if (k.mask & mask) f(k.clock);
+  ++w.changes;
   for (size_t i = 0; i < w.knowledge.size(); ++i)
     for (size_t k = w.knowledge.size() - 1; k > i; --k)
       if (w.knowledge[i].clock.same_as(w.knowledge[k].clock)) {
@@ -96,21 +97,30 @@ void Checker::update(WarpState& w, uint32_t mask, F f) {
 // What the lanes did themselves, up to now. step: what they do from now on is not covered.
 void Checker::add_own(const Cta& cta, int warp, uint32_t mask, Clock& to, bool step) {
   WarpState& w = cta_of(cta).warps[static_cast<size_t>(warp)];
-  for_lanes(mask, [&](int l) {
-    const LaneState& lane = w.lanes[static_cast<size_t>(l)];
-    const Component me = thread_component(cta, warp, l);
-    to.raise(Clock::order, me, w.epoch[static_cast<size_t>(l)]);
-    to.raise(Clock::fenced, me, lane.fence_epoch);
-    if (lane.cp_component) {
-      to.raise(Clock::order, lane.cp_component, lane.cp_done);
-      to.raise(Clock::fenced, lane.cp_component, lane.cp_fenced);
-    }
-    if (lane.read_component) {
-      to.raise(Clock::order, lane.read_component, lane.bulk_read);
-      to.raise(Clock::order, lane.done_component, lane.bulk_done);
-    }
-    if (step) w.lanes[static_cast<size_t>(l)].handed_over = w.epoch[static_cast<size_t>(l)]++;
-  });
+  std::array<uint32_t, 32> order = w.epoch, fenced = w.fence_epoch;
+  for (uint32_t l = 0; l < 32; ++l) {
+    const bool inside = mask >> l & 1;
+    order[l] = inside ? order[l] : 0;
+    fenced[l] = inside ? fenced[l] : 0;
+    if (!step) continue;
+    w.handed_over[l] = inside ? w.epoch[l] : w.handed_over[l];
+    w.epoch[l] += inside;
+  }
+  const Component first = thread_component(cta, warp, 0);
+  to.raise_all(Clock::order, first, order);
+  to.raise_all(Clock::fenced, first, fenced);
+  if (w.copies)
+    for_lanes(mask, [&](int l) {
+      const LaneState& lane = w.lanes[static_cast<size_t>(l)];
+      if (lane.cp_component) {
+        to.raise(Clock::order, lane.cp_component, lane.cp_done);
+        to.raise(Clock::fenced, lane.cp_component, lane.cp_fenced);
+      }
+      if (lane.read_component) {
+        to.raise(Clock::order, lane.read_component, lane.bulk_read);
+        to.raise(Clock::order, lane.done_component, lane.bulk_done);
+      }
+    });
   if (step) w.epoch_block_stale = true;
 }
 
@@ -159,6 +169,12 @@ void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier
 
 void Checker::on_warp_sync(Warp& w, const Inst&, uint32_t mask) {
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  size_t clocks = 0;
+  for (const Knowledge& k : state.knowledge) clocks += (k.mask & mask) != 0;
+  if (clocks == 1) {  // they know the same already, but for what each did itself
+    update(state, mask, [&](Clock& c) { add_own(w.cta, w.index, mask, c, true); });
+    return;
+  }
   Clock all;
   publish(w.cta, w.index, mask, all);
   acquire(state, mask, all);
@@ -185,7 +201,7 @@ void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, b
   if (!proxy) return;
   for_lanes(mask, [&](int l) {
     LaneState& lane = state.lanes[static_cast<size_t>(l)];
-    lane.fence_epoch = state.epoch[static_cast<size_t>(l)]++;
+    state.fence_epoch[static_cast<size_t>(l)] = state.epoch[static_cast<size_t>(l)]++;
     lane.cp_fenced = lane.cp_done;
   });
   state.epoch_block_stale = true;
@@ -263,19 +279,20 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
     cta_of(*bar.cta).remote[thread_component(w.cta, w.index, lane)] = {
         cta_of(w.cta).warps[static_cast<size_t>(w.index)].epoch[static_cast<size_t>(lane)], in.source};
   if (op != MbarrierOp::arrive && op != MbarrierOp::arrive_drop) return;
-  LaneState& mine = cta_of(w.cta).warps[static_cast<size_t>(w.index)].lanes[static_cast<size_t>(lane)];
+  WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
+  const LaneState& mine = state.lanes[static_cast<size_t>(lane)];
+  uint32_t& handed_over = state.handed_over[static_cast<size_t>(lane)];
   if (!release && !mine.memory_fence) return;
-  const uint32_t before = mine.handed_over;
+  const uint32_t before = handed_over;
   publish(w.cta, w.index, 1u << lane, b.gathering);
   const auto& qualifiers = program_->sources[static_cast<size_t>(in.source)]->modifiers;
   if (bar.cta == &w.cta || mine.memory_fence ||
       std::find(qualifiers.begin(), qualifiers.end(), "cluster") != qualifiers.end())
     return;
   auto& weak = cluster_of(w.cta).weak_arrivals[thread_component(w.cta, w.index, lane)];
-  if (weak.empty() || weak.back().released != before)
-    weak.push_back({mine.handed_over, 0, before, in.source});
-  weak.back().last = mine.handed_over;
-  mine.handed_over = before;
+  if (weak.empty() || weak.back().released != before) weak.push_back({handed_over, 0, before, in.source});
+  weak.back().last = handed_over;
+  handed_over = before;
 }
 
 void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase,

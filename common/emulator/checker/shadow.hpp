@@ -39,6 +39,7 @@ class Records {
     epochs_.push_back(epochs);
     return static_cast<uint32_t>(epochs_.size() - 1);
   }
+  const std::array<uint32_t, 32>& epochs(const Record& r) const { return epochs_[r.detail]; }
   uint32_t epoch(const Record& r, int lane) const { return epochs_[r.detail][static_cast<size_t>(lane)]; }
 
   // The set of a's members and b. Asked for often with the same arguments: the answers are kept.

@@ -9,13 +9,24 @@ namespace {
 
 constexpr uint32_t kAcquire = 1, kRelease = 2, kStrong = 4;
 
-// Bytes of one access, taking the short way for the common spaces.
-inline std::byte* quick(Warp& w, Space space, uint64_t address, unsigned bytes) {
-  if (address % bytes) return nullptr;
-  if (space == Space::shared && address < kClusterAddressBit) return w.cta.shared_at(address, bytes);
-  if (space == Space::global || (space == Space::generic && !(address & kWindowMask)))
-    return w.machine.memory.at(address, bytes);
-  return nullptr;
+// resolve_access, taking the short way for the common spaces.
+inline void resolve(Warp& w, const Inst& in, int lane, uint64_t address, unsigned bytes, AccessKind kind,
+                    Resolved& r) {
+  r.bytes = nullptr;
+  if (address % bytes == 0) {
+    if (in.space == Space::shared && address < kClusterAddressBit) {
+      r.space = Space::shared;
+      r.owner = &w.cta;
+      r.bytes = w.cta.shared_at(address, bytes);
+    } else if (in.space == Space::global || (in.space == Space::generic && !(address & kWindowMask))) {
+      r.space = Space::global;
+      r.owner = nullptr;
+      r.bytes = w.machine.memory.at(address, bytes);
+      if (kind != AccessKind::read && w.machine.memory.last_is_constant()) r.bytes = nullptr;
+    }
+    r.address = address;
+  }
+  if (!r.bytes) r = resolve_access(w, in, lane, in.space, address, bytes, kind);
 }
 
 void count_bytes(Warp& w, Space space, bool store, uint64_t bytes) {
@@ -31,23 +42,14 @@ template <class T, class D>
 Flow load(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned count = in.count, bytes = sizeof(T) * count;
   Resolved resolved[32];
-  const bool watched = w.machine.observer;
   const Ref* refs = count == 1 ? &in.d : in.extra->refs.data();
   // All addresses first: a destination may be the address register.
-  const std::byte* from[32];
-  for_lanes(mask, [&](int l) {
-    uint64_t address = lane_address(w, in, l);
-    from[l] = watched ? nullptr : quick(w, in.space, address, bytes);
-    if (!from[l]) {
-      resolved[l] = resolve_access(w, in, l, in.space, address, bytes, AccessKind::read);
-      from[l] = resolved[l].bytes;
-    }
-  });
-  if (watched)
-    observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false,
-                   in.flags & kStrong);
+  for_lanes(mask,
+            [&](int l) { resolve(w, in, l, lane_address(w, in, l), bytes, AccessKind::read, resolved[l]); });
+  observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false,
+                 in.flags & kStrong);
   T value[32][8];
-  for_lanes(mask, [&](int l) { std::memcpy(value[l], from[l], bytes); });
+  for_lanes(mask, [&](int l) { std::memcpy(value[l], resolved[l].bytes, bytes); });
   for (unsigned i = 0; i < count; ++i) {
     if (refs[i] == kNoRef) continue;
     auto d = w.lanes<D>(refs[i]);
@@ -61,25 +63,15 @@ template <class T, class S>
 Flow store(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned count = in.count, bytes = sizeof(T) * count;
   Resolved resolved[32];
-  const bool watched = w.machine.observer;
   const Ref* refs = count == 1 ? &in.b : in.extra->refs.data();
-  std::byte* to[32];
-  for_lanes(mask, [&](int l) {
-    uint64_t address = lane_address(w, in, l);
-    to[l] = nullptr;
-    if (!watched) to[l] = quick(w, in.space, address, bytes);
-    if (!to[l] || (in.space != Space::shared && w.machine.memory.last_is_constant())) {
-      resolved[l] = resolve_access(w, in, l, in.space, address, bytes, AccessKind::write);
-      to[l] = resolved[l].bytes;
-    }
-  });
-  if (watched)
-    observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease,
-                   in.flags & kStrong);
+  for_lanes(mask,
+            [&](int l) { resolve(w, in, l, lane_address(w, in, l), bytes, AccessKind::write, resolved[l]); });
+  observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease,
+                 in.flags & kStrong);
   for_lanes(mask, [&](int l) {  // lane order: the last lane wins where lanes write the same place
     T value[8];
     for (unsigned i = 0; i < count; ++i) value[i] = static_cast<T>(w.lanes<S>(refs[i])[l]);
-    std::memcpy(to[l], value, bytes);
+    std::memcpy(resolved[l].bytes, value, bytes);
   });
   if (in.space != Space::local) ++w.machine.effects;
   count_bytes(w, in.space, true, static_cast<uint64_t>(__builtin_popcount(mask)) * bytes);
