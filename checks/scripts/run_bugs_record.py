@@ -1,24 +1,28 @@
 """Measures the corpus of bugs on a Hopper GPU: what the hardware shows, and what compute-sanitizer says.
 
-  run_bugs.py record [--jobs N] [--at-once N] [--processes N] [--limit S] [--tools LIST|none] [--out FILE] [FILTER...]
+  run_bugs.py record [--missing] [--jobs N] [--at-once N] [--processes N] [--limit S] [--tools LIST|none]
+                     [--tool-limit S] [--seconds S] [--out FILE] [FILTER...]
   run_bugs.py merge FILE
 
 record compiles the programs that FILTER names (all of them without one) for the GPU, --jobs at a time, then runs each
-bug --processes times in processes of their own, with a large problem and with the small one of the patch, and once
-under each tool of compute-sanitizer (memcheck,racecheck,synccheck,initcheck) where it is installed; --at-once bugs
-share the GPU. What it saw is written to FILE (BUILD/bugs/record.json) after every bug, so that a record cut short is
-not lost; merge writes it into the patches.
+bug --processes times in processes of their own, with a large problem and with the small one of the patch, none longer
+than --limit. Then it runs each once under each tool of compute-sanitizer (memcheck,racecheck,synccheck,initcheck), none
+longer than --tool-limit, where the tools are installed; bugs that hang come last, for they take longest. --at-once bugs
+share the GPU. With --missing it measures only what the patches do not say yet. After --seconds it starts nothing more.
+What it saw is written to FILE (BUILD/bugs/record.json) after every bug, so that a record cut short is not lost; merge
+writes it into the patches.
 """
 
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import run_bugs_corpus as corpus
@@ -33,13 +37,16 @@ LARGE = "--m 2040 --n 2040 --k 4168"  # ragged, and long enough for every race t
 
 
 def options(arguments):
-    chosen = {"jobs": 4, "at-once": 4, "processes": 5, "limit": 20, "tools": TOOLS,
-              "out": str(BUILD / "bugs" / "record.json")}
+    chosen = {"jobs": 4, "at-once": 4, "processes": 5, "limit": 20, "tools": TOOLS, "tool-limit": 60,
+              "seconds": 86400, "out": str(BUILD / "bugs" / "record.json"), "missing": False}
     wanted, at = [], 0
     while at < len(arguments):
         name = arguments[at].removeprefix("--")
         if not arguments[at].startswith("--"):
             wanted.append(arguments[at])
+            at += 1
+        elif name == "missing":
+            chosen[name] = True
             at += 1
         elif name in chosen and at + 1 < len(arguments):
             chosen[name] = type(chosen[name])(arguments[at + 1])
@@ -55,11 +62,15 @@ def run_once(command, limit_s):
         result = Path(folder) / "result.json"
         if "--m" in command:
             command = command + ["--repeat", "1", "--json", str(result)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   errors="replace", start_new_session=True)
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit_s)
-            code, output = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as stopped:
-            code, output = -1, (stopped.stdout or b"").decode(errors="replace")
+            output, _ = process.communicate(timeout=limit_s)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # a tool of compute-sanitizer starts the program as its child
+            output, _ = process.communicate()
+            code = -1
         try:
             return code, output, json.loads(result.read_text())
         except (OSError, ValueError):
@@ -90,19 +101,16 @@ def count(executable, arguments, chosen):
     return ", ".join(f"{what} ({times} of {runs} runs)" for what, times in seen.most_common())
 
 
-def sanitize(executable, arguments, chosen):
-    """What each tool says first, silent tools together; '' where the tools are not installed."""
-    binary = shutil.which("compute-sanitizer")
-    if chosen["tools"] == "none" or not binary:
-        return ""
+def sanitize(bug, executable, chosen):
+    """What each tool says first, silent tools together."""
     said, silent = [], []
     for tool in chosen["tools"].split(","):
-        command = [binary, "--tool", tool, str(executable)] + arguments.split()
-        code, output, _ = run_once(command, 3 * chosen["limit"])
+        command = [shutil.which("compute-sanitizer"), "--tool", tool, str(executable)] + bug.run.split()
+        code, output, _ = run_once(command, chosen["tool-limit"])
         summary = re.search(r"(?:ERROR SUMMARY: |RACECHECK SUMMARY: )(\d+)", output)
         first = FIRST_LINE.search(output)
         if code == -1:
-            said.append(f"{tool}: no end")
+            said.append(f"{tool}: {first[1].strip()}, then no end" if first else f"{tool}: no end")
         elif summary and summary[1] == "0":
             silent.append(tool)
         else:
@@ -112,16 +120,28 @@ def sanitize(executable, arguments, chosen):
     return "; ".join(said)
 
 
-def measure(bug, executable, chosen):
+def observe(bug, executable, chosen):
+    """What the hardware shows, as in the header of a patch."""
     small = count(executable, bug.run, chosen)
-    values = {"h200": small}
-    if bug.run:  # a stand-alone program has one size
-        option = re.search(r"--(bulk|tile \S+|stages \S+)", bug.run)
-        large = count(executable, LARGE + (f" {option[0]}" if option else ""), chosen)
-        values["h200"] = small if large == small else f"{large}; small problem: {small}"
-    if text := sanitize(executable, bug.run, chosen):
-        values["sanitizer"] = text
-    return values
+    if not bug.run:  # a stand-alone program has one size
+        return small
+    option = re.search(r"--(bulk|tile \S+|stages \S+)", bug.run)
+    large = count(executable, LARGE + (f" {option[0]}" if option else ""), chosen)
+    return small if large == small else f"{large}; small problem: {small}"
+
+
+def plan(bugs, chosen):
+    """{bug's label: (bug, the keys of its header to measure)}, of the bugs with any."""
+    keys = ["h200"]
+    if chosen["tools"] == "none":
+        pass
+    elif shutil.which("compute-sanitizer"):
+        keys.append("sanitizer")
+    else:
+        print("compute-sanitizer is not installed: the record goes without it", flush=True)
+    wanted = {f"{b.program.label}/{b.name}":
+              (b, [k for k in keys if not chosen["missing"] or b.header[k] == corpus.NOT_MEASURED]) for b in bugs}
+    return {label: (bug, parts) for label, (bug, parts) in wanted.items() if parts}
 
 
 def record(arguments):
@@ -130,32 +150,50 @@ def record(arguments):
     choice = choose()
     chosen, wanted = options(arguments)
     os.environ.update(choice.environment)
-    everything = [b for p in corpus.programs() for b in corpus.bugs(p)]
-    chosen_bugs = [b for b in everything if not wanted
-                   or any(f"{b.program.label}/{b.name}".startswith(w) for w in wanted)]
-    if not chosen_bugs:
+    started = time.time()
+    found = [b for p in corpus.programs() for b in corpus.bugs(p) if not wanted
+             or any(f"{p.label}/{b.name}".startswith(w) for w in wanted)]
+    if not found:
         die("no bug has such a name", f"where {' '.join(wanted)}", "try   run_bugs.py list")
+    tasks = plan(found, chosen)
 
-    def compile_one(bug):
+    def compile_one(label):
         try:
-            return build(bug.program, bug, "gpu")
+            return build(tasks[label][0].program, tasks[label][0], "gpu")
         except BuildError as problem:
-            print(f"{bug.program.label}/{bug.name} does not compile:\n{problem}", flush=True)
+            print(f"{label} does not compile:\n{problem}", flush=True)
             return None
 
-    started = time.time()
     with ThreadPoolExecutor(chosen["jobs"]) as pool:
-        executables = list(pool.map(compile_one, chosen_bugs))
-    print(f"compiled {len(chosen_bugs)} programs in {time.time() - started:.0f} s for {choice.name}", flush=True)
-    out, results = Path(chosen["out"]), {}
-    tasks = [(bug, executable) for bug, executable in zip(chosen_bugs, executables) if executable]
-    with ThreadPoolExecutor(chosen["at-once"]) as pool:
-        for (bug, _), values in zip(tasks, pool.map(lambda task: measure(*task, chosen), tasks)):
-            results[f"{bug.program.name}/{bug.name}"] = values
-            print(f"  {bug.program.label}/{bug.name}: " + "; ".join(values.values()), flush=True)
-            out.write_text(json.dumps(results, indent=1) + "\n")
+        executables = dict(zip(tasks, pool.map(compile_one, tasks)))
+    print(f"compiled {len(tasks)} programs in {time.time() - started:.0f} s for {choice.name}", flush=True)
+    out, results, left = Path(chosen["out"]), {}, Counter()
+
+    def measure(label, measured):
+        if time.time() - started > chosen["seconds"]:
+            return None
+        return measured(tasks[label][0], executables[label], chosen)
+
+    def hangs(label):
+        bug = tasks[label][0]
+        return "hang" in results.get(f"{bug.program.name}/{bug.name}", {}).get("h200", bug.header["h200"])
+
+    for key, measured in (("h200", observe), ("sanitizer", sanitize)):
+        labels = sorted((label for label in tasks if key in tasks[label][1] and executables[label]), key=hangs)
+        with ThreadPoolExecutor(chosen["at-once"]) as pool:
+            running = {pool.submit(measure, label, measured): label for label in labels}
+            for done in as_completed(running):
+                bug = tasks[running[done]][0]
+                if done.result() is None:
+                    left[key] += 1
+                    continue
+                results.setdefault(f"{bug.program.name}/{bug.name}", {})[key] = done.result()
+                print(f"  {time.time() - started:4.0f} s  {running[done]}: {done.result()}", flush=True)
+                out.write_text(json.dumps(results, indent=1) + "\n")
+    for key, bugs in left.items():
+        print(f"{key} of {bugs} bugs was not measured in {chosen['seconds']} s; --missing takes them up after a merge")
     print(f"wrote {out}; `run_bugs.py merge {out}` takes it into the patches")
-    return OK if all(executables) else WRONG
+    return OK if all(executables.values()) and not left else WRONG
 
 
 def merge(path):
