@@ -16,7 +16,7 @@ __global__ void fail(int what, int* memory) {
   if (what == 0) memory[i] = i;
   if (what == 1) assert(memory[i] == 12345);
   if (what == 2 && i == 40) __trap();
-  if (what == 3) memory[(1 << 28) + i] = 1;
+  if (what == 3) memory[i - (1ll << 38)] = 1;  // 1 TiB: nearer lie the windows of shared and local memory
   if (what == 4) *reinterpret_cast<int*>(reinterpret_cast<char*>(memory) + 2) = 1;
   if (what == 5) *static_cast<volatile int*>(nullptr) = 1;
 }
