@@ -1,14 +1,16 @@
 """Measures the corpus of bugs on a Hopper GPU: what the hardware shows, and what compute-sanitizer says.
 
-  run_bugs.py record [--missing] [--jobs N] [--at-once N] [--processes N] [--limit S] [--tools LIST|none]
-                     [--tool-limit S] [--seconds S] [--out FILE] [FILTER...]
+  run_bugs.py record [--missing] [--jobs N] [--at-once N] [--alone N] [--processes N] [--limit S] [--hangs N]
+                     [--tools LIST|none] [--tool-limit S] [--seconds S] [--out FILE] [FILTER...]
   run_bugs.py merge FILE
 
 record compiles the programs that FILTER names (all of them without one) for the GPU, --jobs at a time, then runs each
 bug --processes times in processes of their own, with a large problem and with the small one of the patch, none longer
-than --limit. Then it runs each once under each tool of compute-sanitizer (memcheck,racecheck,synccheck,initcheck), none
-longer than --tool-limit, where the tools are installed; bugs that hang come last, for they take longest. --at-once bugs
-share the GPU. With --missing it measures only what the patches do not say yet. After --seconds it starts nothing more.
+than --limit; --at-once bugs share the GPU. A kernel that hangs takes time from those beside it, so a bug with a process
+that did not end is run again later, --alone at once, and only that counts; after --hangs processes that do not end no
+more are started. Then each bug runs once under each tool of compute-sanitizer (memcheck,racecheck,synccheck,initcheck),
+none longer than --tool-limit, where the tools are installed; bugs that hang come last, for they take longest.
+With --missing it measures only what the patches do not say yet. After --seconds it starts nothing more.
 What it saw is written to FILE (BUILD/bugs/record.json) after every bug, so that a record cut short is not lost; merge
 writes it into the patches.
 """
@@ -33,12 +35,13 @@ TOOLS = "memcheck,racecheck,synccheck,initcheck"
 # The first thing a tool says, without the address.
 FIRST_LINE = re.compile(r"^========= ((?!COMPUTE-SANITIZER|Internal|ERROR SUMMARY|RACECHECK).{4,90}?)"
                         r"(?: at | by | of size |$)", re.M)
+SUSPECT = "did not end among others"
 LARGE = "--m 2040 --n 2040 --k 4168"  # ragged, and long enough for every race to have its chance
 
 
 def options(arguments):
-    chosen = {"jobs": 4, "at-once": 4, "processes": 5, "limit": 20, "tools": TOOLS, "tool-limit": 60,
-              "seconds": 86400, "out": str(BUILD / "bugs" / "record.json"), "missing": False}
+    chosen = {"jobs": 4, "at-once": 4, "alone": 1, "processes": 5, "limit": 20, "hangs": 2, "tools": TOOLS,
+              "tool-limit": 60, "seconds": 86400, "out": str(BUILD / "bugs" / "record.json"), "missing": False}
     wanted, at = [], 0
     while at < len(arguments):
         name = arguments[at].removeprefix("--")
@@ -90,12 +93,12 @@ def name_outcome(code, output, result):
     return "launch failure"
 
 
-def count(executable, arguments, chosen):
-    """'correct (5 of 5 runs)', or several such. A bug that hangs is not run again and again."""
+def count(executable, arguments, chosen, hangs):
+    """'correct (5 of 5 runs)', or several such. After that many hangs nothing more is run."""
     seen = Counter()
     for _ in range(chosen["processes"]):
         seen[name_outcome(*run_once([str(executable)] + arguments.split(), chosen["limit"]))] += 1
-        if seen["hang"] == 2:
+        if seen["hang"] == hangs:
             break
     runs = sum(seen.values())
     return ", ".join(f"{what} ({times} of {runs} runs)" for what, times in seen.most_common())
@@ -120,14 +123,24 @@ def sanitize(bug, executable, chosen):
     return "; ".join(said)
 
 
-def observe(bug, executable, chosen):
+def observe(bug, executable, chosen, hangs):
     """What the hardware shows, as in the header of a patch."""
-    small = count(executable, bug.run, chosen)
+    small = count(executable, bug.run, chosen, hangs)
     if not bug.run:  # a stand-alone program has one size
         return small
     option = re.search(r"--(bulk|tile \S+|stages \S+)", bug.run)
-    large = count(executable, LARGE + (f" {option[0]}" if option else ""), chosen)
+    large = count(executable, LARGE + (f" {option[0]}" if option else ""), chosen, hangs)
     return small if large == small else f"{large}; small problem: {small}"
+
+
+def observe_in_company(bug, executable, chosen):
+    """As observe; SUSPECT where a process did not end, for which those beside it may be to blame."""
+    seen = observe(bug, executable, chosen, 1)
+    return SUSPECT if "hang" in seen else seen
+
+
+def observe_alone(bug, executable, chosen):
+    return observe(bug, executable, chosen, chosen["hangs"])
 
 
 def plan(bugs, chosen):
@@ -174,22 +187,33 @@ def record(arguments):
             return None
         return measured(tasks[label][0], executables[label], chosen)
 
+    def measure_all(labels, key, measured, at_once):
+        """Writes the results down as they come; returns the labels of suspects."""
+        suspects = []
+        with ThreadPoolExecutor(at_once) as pool:
+            running = {pool.submit(measure, label, measured): label for label in labels}
+            for done in as_completed(running):
+                label, seen = running[done], done.result()
+                if seen == SUSPECT:
+                    suspects.append(label)
+                elif seen is None:
+                    left[key] += 1
+                else:
+                    print(f"  {time.time() - started:4.0f} s  {label}: {seen}", flush=True)
+                    bug = tasks[label][0]
+                    results.setdefault(f"{bug.program.name}/{bug.name}", {})[key] = seen
+                    out.write_text(json.dumps(results, indent=1) + "\n")
+        return suspects
+
     def hangs(label):
         bug = tasks[label][0]
         return "hang" in results.get(f"{bug.program.name}/{bug.name}", {}).get("h200", bug.header["h200"])
 
-    for key, measured in (("h200", observe), ("sanitizer", sanitize)):
-        labels = sorted((label for label in tasks if key in tasks[label][1] and executables[label]), key=hangs)
-        with ThreadPoolExecutor(chosen["at-once"]) as pool:
-            running = {pool.submit(measure, label, measured): label for label in labels}
-            for done in as_completed(running):
-                bug = tasks[running[done]][0]
-                if done.result() is None:
-                    left[key] += 1
-                    continue
-                results.setdefault(f"{bug.program.name}/{bug.name}", {})[key] = done.result()
-                print(f"  {time.time() - started:4.0f} s  {running[done]}: {done.result()}", flush=True)
-                out.write_text(json.dumps(results, indent=1) + "\n")
+    labels = {key: [label for label in tasks if key in tasks[label][1] and executables[label]]
+              for key in ("h200", "sanitizer")}
+    suspects = measure_all(labels["h200"], "h200", observe_in_company, chosen["at-once"])
+    measure_all(suspects, "h200", observe_alone, chosen["alone"])
+    measure_all(sorted(labels["sanitizer"], key=hangs), "sanitizer", sanitize, chosen["at-once"])
     for key, bugs in left.items():
         print(f"{key} of {bugs} bugs was not measured in {chosen['seconds']} s; --missing takes them up after a merge")
     print(f"wrote {out}; `run_bugs.py merge {out}` takes it into the patches")
