@@ -47,8 +47,8 @@ const char* verb(AccessKind kind) {
 
 }  // namespace
 
-Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
-                        AccessKind kind) {
+Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
+                            AccessKind kind) {
   Resolved r;
   r.space = space;
   r.address = address;

@@ -15,10 +15,25 @@ struct Resolved {
   uint64_t address = 0;         // device address, or address in the owner's window
 };
 
+// resolve_access without its short way.
+Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
+                            AccessKind kind);
+
 // Faults ("out-of-bounds", "misaligned-address", "write-to-constant") when [address, address + bytes) is not all
-// there. `space` may be generic. bytes is also the required alignment.
-Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
-                        AccessKind kind);
+// there. `space` may be generic. bytes is also the required alignment. The common spaces take a short way.
+inline Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address,
+                               unsigned bytes, AccessKind kind) {
+  if (address % bytes == 0) {
+    if (space == Space::shared && address < kClusterAddressBit) {
+      if (std::byte* at = w.cta.shared_at(address, bytes)) return {at, Space::shared, &w.cta, address};
+    } else if (space == Space::global || (space == Space::generic && !(address & kWindowMask))) {
+      std::byte* at = w.machine.memory.at(address, bytes);
+      if (at && (kind == AccessKind::read || !w.machine.memory.last_is_constant()))
+        return {at, Space::global, nullptr, address};
+    }
+  }
+  return resolve_any_access(w, in, lane, space, address, bytes, kind);
+}
 
 inline std::byte* resolve(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
                           AccessKind kind) {

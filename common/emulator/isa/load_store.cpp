@@ -9,26 +9,6 @@ namespace {
 
 constexpr uint32_t kAcquire = 1, kRelease = 2, kStrong = 4;
 
-// resolve_access, taking the short way for the common spaces.
-inline void resolve(Warp& w, const Inst& in, int lane, uint64_t address, unsigned bytes, AccessKind kind,
-                    Resolved& r) {
-  r.bytes = nullptr;
-  if (address % bytes == 0) {
-    if (in.space == Space::shared && address < kClusterAddressBit) {
-      r.space = Space::shared;
-      r.owner = &w.cta;
-      r.bytes = w.cta.shared_at(address, bytes);
-    } else if (in.space == Space::global || (in.space == Space::generic && !(address & kWindowMask))) {
-      r.space = Space::global;
-      r.owner = nullptr;
-      r.bytes = w.machine.memory.at(address, bytes);
-      if (kind != AccessKind::read && w.machine.memory.last_is_constant()) r.bytes = nullptr;
-    }
-    r.address = address;
-  }
-  if (!r.bytes) r = resolve_access(w, in, lane, in.space, address, bytes, kind);
-}
-
 void count_bytes(Warp& w, Space space, bool store, uint64_t bytes) {
   Stats& s = w.machine.stats;
   if (space == Space::shared)
@@ -44,8 +24,9 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
   Resolved resolved[32];
   const Ref* refs = count == 1 ? &in.d : in.extra->refs.data();
   // All addresses first: a destination may be the address register.
-  for_lanes(mask,
-            [&](int l) { resolve(w, in, l, lane_address(w, in, l), bytes, AccessKind::read, resolved[l]); });
+  for_lanes(mask, [&](int l) {
+    resolved[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::read);
+  });
   observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false,
                  in.flags & kStrong);
   T value[32][8];
@@ -64,8 +45,9 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned count = in.count, bytes = sizeof(T) * count;
   Resolved resolved[32];
   const Ref* refs = count == 1 ? &in.b : in.extra->refs.data();
-  for_lanes(mask,
-            [&](int l) { resolve(w, in, l, lane_address(w, in, l), bytes, AccessKind::write, resolved[l]); });
+  for_lanes(mask, [&](int l) {
+    resolved[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::write);
+  });
   observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease,
                  in.flags & kStrong);
   for_lanes(mask, [&](int l) {  // lane order: the last lane wins where lanes write the same place
