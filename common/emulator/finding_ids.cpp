@@ -215,10 +215,4 @@ const std::vector<FindingId>& finding_ids() {
   return table;
 }
 
-const FindingId* find_finding_id(const std::string& id) {
-  for (const FindingId& row : finding_ids())
-    if (id == row.id) return &row;
-  return nullptr;
-}
-
 }  // namespace emu

@@ -2,7 +2,6 @@
 // checks/scripts/findings.py writes FINDINGS.md from this table and holds it to the ids that the sources use.
 #pragma once
 
-#include <string>
 #include <vector>
 
 namespace emu {
@@ -16,8 +15,5 @@ struct FindingId {
 };
 
 const std::vector<FindingId>& finding_ids();
-
-// The row of an id; null when there is none.
-const FindingId* find_finding_id(const std::string& id);
 
 }  // namespace emu

@@ -5,6 +5,7 @@
 
 #include "host/cuda_check.hpp"
 #include "host/device_buffer.hpp"
+#include "kernel/launch.cuh"
 #include "kernel/wait.cuh"
 #include "ptx/cp_async_bulk.cuh"
 #include "ptx/fence.cuh"
@@ -59,17 +60,8 @@ int main() {
   lab::cuda_check(cudaMemset(factors.get(), 0xFF, kCtas * sizeof(float)), "poison the factors");
   lab::cuda_check(cudaMemset(out.get(), 0xFF, kAll * sizeof(float)), "poison the output");
   first<<<kCtas, kThreads>>>(in.get(), values.get(), factors.get());
-  cudaLaunchAttribute overlap = {};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(kCtas);
-  config.blockDim = dim3(kThreads);
-  config.attrs = &overlap;
-  config.numAttrs = 1;
-  lab::cuda_check(cudaLaunchKernelEx(&config, second, static_cast<const float*>(values.get()),
-                                     static_cast<const float*>(factors.get()), out.get()),
-                  "launch the second kernel");
+  lab::launch_overlapping(second, kCtas, kThreads, 0, static_cast<const float*>(values.get()),
+                          static_cast<const float*>(factors.get()), out.get());
   if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
     std::printf("seam: error: %s\n", cudaGetErrorString(error));
     return 1;

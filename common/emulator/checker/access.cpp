@@ -22,12 +22,16 @@ bool Checker::known(const Clock& clock, const Accessor& who, Tag tag, Clock::Kin
   return c && knows->get(Clock::order, c) >= (r.again ? op.read_value : op.done_value);
 }
 
+// Whether the accesses of a record were made by the accessor's warp.
+static bool of_warp(const Record& r, const Accessor& who) {
+  return r.warp == who.hardware->index && r.rank == who.cta->cta->cluster_rank &&
+         r.cluster == who.cluster->index;
+}
+
 // Whether a lane is ordered after it because it is its own doing.
 bool Checker::own(const Accessor& who, int lane, Tag tag, Clock::Kind kind) const {
   const Record& r = records_.of(tag);
-  if (r.warp != who.hardware->index || r.cluster != who.cluster->index ||
-      r.rank != who.cta->cta->cluster_rank)
-    return false;
+  if (!of_warp(r, who)) return false;
   const LaneState& mine = who.warp->lanes[static_cast<size_t>(lane)];
   if (r.kind == Record::Kind::threads)
     return Records::lane_of(tag) == lane &&
@@ -92,13 +96,6 @@ bool Checker::settled(const Accessor& who, Tag tag, Tag* memo) {
     return true;
   }
   return who.lanes != who.group && ordered_all(who, tag);
-}
-
-bool Checker::same_thread(Tag a, const Accessor& who, int lane) const {
-  const Record& r = records_.of(a);
-  return (r.kind == Record::Kind::threads || r.kind == Record::Kind::op) && Records::lane_of(a) == lane &&
-         r.warp == who.hardware->index && r.rank == who.cta->cta->cluster_rank &&
-         r.cluster == who.cluster->index;
 }
 
 // Remembers that the accessor has used the phase it waited for.
@@ -300,8 +297,7 @@ inline const Checker::SeenRecord& Checker::look(const Accessor& who, SeenRecord&
 const Checker::SeenRecord& Checker::look_up(const Accessor& who, SeenRecord& seen, Tag tag) {
   const Record& r = records_.of(tag);
   seen = {tag >> 5, plain_lanes(who, tag, false), 0, false};
-  seen.mine = r.kind == Record::Kind::threads && r.warp == who.hardware->index &&
-              r.rank == who.cta->cta->cluster_rank && r.cluster == who.cluster->index;
+  seen.mine = r.kind == Record::Kind::threads && of_warp(r, who);
   if (seen.mine) seen.again = ~lanes_at_least(records_.epochs(r).data(), who.warp->epoch.data());
   return seen;
 }

@@ -214,8 +214,6 @@ class Checker : public Observer {
   void on_map_use(Warp&, const Inst&, int lane, uint64_t address) override;
   void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
 
-  // The first error of a launch is reported; what follows from it is counted.
-
  private:
   const Program* program_ = nullptr;
   Machine* machine_ = nullptr;
@@ -284,7 +282,6 @@ class Checker : public Observer {
   const SeenRecord& look(const Accessor& who, SeenRecord& seen, Tag tag);
   const SeenRecord& look_up(const Accessor& who, SeenRecord& seen, Tag tag);
   uint32_t thread_record(Warp& w, WarpState& state, const Inst& in, bool write, bool again);
-  bool same_thread(Tag a, const Accessor& who, int lane) const;
   void mark_used(const Accessor& who, Tag write);
   uint32_t add_op(AsyncOp& op, OpState s, Mbarrier* barrier, const Accessor& who);
   void check_wgmma_swizzle(AsyncOp& op, const Accessor& who);

@@ -38,8 +38,7 @@ void Checker::check_grid_dependency(const Accessor& who, uint64_t address, uint6
     if (k.mask & who.lanes) waited = waited && k.clock.get(Clock::order, who.cluster->grid_wait) >= 1;
   if (waited) return;
   for (uint64_t a = address; a < address + bytes; ++a) {
-    Shadow* page = in_front_.find(a);
-    const Tag t = page ? page->writes()[a % GlobalShadow::kPage] : 0;
+    const Tag t = in_front_.writer(a);
     if (!t) continue;
     Finding f;
     f.id = "missing-grid-wait";

@@ -64,10 +64,6 @@ class Records {
   std::unordered_map<uint64_t, Tag> combined_;
 };
 
-struct ByteTags {
-  Tag write = 0, read = 0;
-};
-
 // A run of bytes. 8 bytes of shadow for each byte.
 class Shadow {
  public:
@@ -91,6 +87,11 @@ class GlobalShadow {
     if (it == pages_.end()) return nullptr;
     last_page_ = page;
     return last_ = it->second.get();
+  }
+  // Who wrote the byte last; 0 where nobody is known to have.
+  Tag writer(uint64_t address) {
+    Shadow* page = find(address);
+    return page ? page->writes()[address % kPage] : 0;
   }
   Shadow& at(uint64_t address) {
     if (Shadow* s = find(address)) return *s;

@@ -20,8 +20,7 @@ uint64_t digest(const std::vector<Tag>& tags) {
 std::vector<Tag> Checker::map_writers(uint64_t address) {
   std::vector<Tag> tags;
   for (uint64_t a = address; a < address + kTensorMapBytes; ++a) {
-    Shadow* page = global_.find(a);
-    const Tag t = page ? page->writes()[a % GlobalShadow::kPage] : 0;
+    const Tag t = global_.writer(a);
     if (t && (tags.empty() || tags.back() != t)) tags.push_back(t);
   }
   return tags;
