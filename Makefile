@@ -86,7 +86,7 @@ plots: setup
 
 bench-emulator: setup
 	$(COMPILE) ladder bench.emulator_rates.emu
-	@$(PY)/run_bench_emulator.py
+	@$(PY)/run_bench_emulator.py $(ARGS)
 
 fuzz: setup
 	$(COMPILE) check.fuzz

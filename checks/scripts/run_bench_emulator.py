@@ -1,11 +1,14 @@
 """How fast the emulator is on one core: emulated thread instructions and wgmma FLOP per second of wall time.
 
 Runs two programs made for it (ordinary instructions only; wgmma only) and the worked program of every lesson, each
-several times in one process, with the checker and without, and prints the median with its spread. Times are those of the launches alone.
+several times in one process, with the checker and without, and prints the median with its spread. Times are those of the
+launches alone. With --csv the table goes to a file, too: plots/data/emulator-rates.csv is one.
 Exit: 0 if every program was right, 1 if not, 2 for bad input.
 """
 
 import argparse
+import csv
+import datetime
 import os
 import platform
 import statistics
@@ -62,6 +65,7 @@ def cells(name, checker, ms, stats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
+    parser.add_argument("--csv", help="a file that gets the table, too")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the programs inherit it: one core
@@ -78,8 +82,14 @@ def main():
             failed = failed or measured is None
             if measured:
                 rows.append(cells(name, checker, *measured))
+    header = ["program", "checker", "launch", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"]
     if rows:
-        table(["program", "checker", "launch", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"], rows)
+        table(header, rows)
+    if rows and options.csv:
+        with open(options.csv, "w", newline="") as file:
+            file.write(f"# device: TMA workbook emulator on one core of {machine()}\n# compiler: {compiler.splitlines()[0]}\n"
+                       f"# date: {datetime.date.today().isoformat()}\n# launches: {options.repeat}\n")
+            csv.writer(file, lineterminator="\n").writerows([header] + rows)
     return WRONG if failed else OK
 
 
