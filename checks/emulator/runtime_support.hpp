@@ -107,7 +107,7 @@ class Registered {
 
   // The returned address stands for the host function.
   const void* kernel(const char* name) {
-    const void* key = std::malloc(1);
+    const void* key = std::calloc(1, 1);
     __cudaRegisterFunction(handle_, static_cast<const char*>(key), nullptr, name, -1, nullptr, nullptr,
                            nullptr, nullptr, nullptr);
     return key;

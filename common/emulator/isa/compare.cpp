@@ -5,48 +5,37 @@
 namespace emu {
 namespace {
 
-// An ordered comparison is false with a NaN, an unordered one (-u) true.
-enum class Cmp { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
-
-template <Cmp kOp>
-struct Compare {
-  template <class T>
-  static bool of(T a, T b) {
-    bool unordered = false;
-    if constexpr (std::is_floating_point_v<T>) unordered = a != a || b != b;
-    switch (kOp) {
-      case Cmp::eq:
-        return a == b;
-      case Cmp::ne:
-        return !unordered && a != b;
-      case Cmp::lt:
-        return a < b;
-      case Cmp::le:
-        return a <= b;
-      case Cmp::gt:
-        return a > b;
-      case Cmp::ge:
-        return a >= b;
-      case Cmp::equ:
-        return unordered || a == b;
-      case Cmp::neu:
-        return a != b;
-      case Cmp::ltu:
-        return unordered || a < b;
-      case Cmp::leu:
-        return unordered || a <= b;
-      case Cmp::gtu:
-        return unordered || a > b;
-      case Cmp::geu:
-        return unordered || a >= b;
-      case Cmp::num:
-        return !unordered;
-      case Cmp::nan:
-        return unordered;
-    }
-    return false;
-  }
+// What a comparison of two values can come out as. A CmpOp is the set of outcomes for which it holds: an ordered one lacks
+// `unordered`, that of a NaN, an unordered one (-u) has it.
+enum Outcome : uint32_t { kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8 };
+constexpr struct {
+  const char* name;
+  uint32_t outcomes;
+} kOperators[] = {
+    {"eq", kEqual},
+    {"ne", kLess | kGreater},
+    {"lt", kLess},
+    {"lo", kLess},
+    {"le", kLess | kEqual},
+    {"ls", kLess | kEqual},
+    {"gt", kGreater},
+    {"hi", kGreater},
+    {"ge", kGreater | kEqual},
+    {"hs", kGreater | kEqual},
+    {"equ", kEqual | kUnordered},
+    {"neu", kLess | kGreater | kUnordered},
+    {"ltu", kLess | kUnordered},
+    {"leu", kLess | kEqual | kUnordered},
+    {"gtu", kGreater | kUnordered},
+    {"geu", kGreater | kEqual | kUnordered},
+    {"num", kLess | kEqual | kGreater},
+    {"nan", kUnordered},
 };
+uint32_t outcomes_of(const Match& m) {
+  for (const auto& op : kOperators)
+    if (m.has(op.name)) return op.outcomes;
+  return 0;
+}
 
 // How a lane's bits are read: as stored, or widened to float.
 template <class T>
@@ -58,25 +47,43 @@ struct FlushedFloat {  // .ftz
   using Stored = float;
   static float of(float v) { return flush(v); }
 };
-template <class Format, bool kFlush>
-struct Half16 {
-  using Stored = uint16_t;
-  static float of(uint16_t v) { return Format::widen(kFlush ? Format::flush(v) : v); }
+template <class Format, bool kFlush, class Register = uint16_t, int kShift = 0>
+struct Half {
+  using Stored = Register;
+  static float of(Register v) {
+    auto half = static_cast<uint16_t>(v >> kShift);
+    return Format::widen(kFlush ? Format::flush(half) : half);
+  }
 };
+template <class Format, bool kFlush>
+using LowHalf = Half<Format, kFlush, uint32_t, 0>;  // of f16x2, bf16x2
+template <class Format, bool kFlush>
+using HighHalf = Half<Format, kFlush, uint32_t, 16>;
 
-// The mask of lanes in which a CmpOp b holds.
-using CompareFn = uint32_t (*)(Warp&, Ref, Ref, uint32_t);
-template <Cmp kOp, class View>
-uint32_t compare(Warp& w, Ref ra, Ref rb, uint32_t mask) {
-  auto a = w.lanes<typename View::Stored>(ra), b = w.lanes<typename View::Stored>(rb);
-  return lanes_where(mask, [&](int l) { return Compare<kOp>::of(View::of(a[l]), View::of(b[l])); });
+// The mask of lanes in which the comparison of a and b comes out as one of `outcomes`.
+using CompareFn = uint32_t (*)(Warp&, const Inst&, uint32_t outcomes, uint32_t mask);
+template <class View>
+uint32_t compare(Warp& w, const Inst& in, uint32_t outcomes, uint32_t mask) {
+  auto a = w.lanes<typename View::Stored>(in.a), b = w.lanes<typename View::Stored>(in.b);
+  uint32_t less = lanes_where(mask, [&](int l) { return View::of(a[l]) < View::of(b[l]); });
+  uint32_t equal = lanes_where(mask, [&](int l) { return View::of(a[l]) == View::of(b[l]); });
+  uint32_t greater = lanes_where(mask, [&](int l) { return View::of(a[l]) > View::of(b[l]); });
+  return (outcomes & kLess ? less : 0) | (outcomes & kEqual ? equal : 0) |
+         (outcomes & kGreater ? greater : 0) | (outcomes & kUnordered ? mask & ~(less | equal | greater) : 0);
 }
-// f16x2, bf16x2: one mask for each half.
-template <Cmp kOp, class Format, bool kFlush, int kShift>
-uint32_t compare_part(Warp& w, Ref ra, Ref rb, uint32_t mask) {
-  auto a = w.lanes<uint32_t>(ra), b = w.lanes<uint32_t>(rb);
-  auto view = [](uint32_t v) { return Half16<Format, kFlush>::of(static_cast<uint16_t>(v >> kShift)); };
-  return lanes_where(mask, [&](int l) { return Compare<kOp>::of(view(a[l]), view(b[l])); });
+// The same with the outcomes known, for the comparisons that loops are made of.
+template <class T, uint32_t kOutcomes>
+uint32_t compare_quickly(Warp& w, const Inst& in, uint32_t, uint32_t mask) {
+  auto a = w.lanes<T>(in.a), b = w.lanes<T>(in.b);
+  return lanes_where(mask, [&](int l) {
+    if constexpr (kOutcomes == kEqual) return a[l] == b[l];
+    if constexpr (kOutcomes == (kLess | kGreater))
+      return std::is_integral_v<T> ? a[l] != b[l] : a[l] < b[l] || a[l] > b[l];
+    if constexpr (kOutcomes == kLess) return a[l] < b[l];
+    if constexpr (kOutcomes == (kLess | kEqual)) return a[l] <= b[l];
+    if constexpr (kOutcomes == kGreater) return a[l] > b[l];
+    if constexpr (kOutcomes == (kGreater | kEqual)) return a[l] >= b[l];
+  });
 }
 
 // Boolean operation with a third predicate c.
@@ -100,32 +107,39 @@ uint32_t combine(uint32_t t, uint32_t c, BoolOp op) {
   return t;
 }
 
+constexpr uint32_t kBoolOp = 3;  // of Inst::flags; the outcomes lie above it
+constexpr int kOutcomesAt = 2;
+uint32_t flags_of(const Match& m) {
+  return static_cast<uint32_t>(bool_op(m)) | outcomes_of(m) << kOutcomesAt;
+}
+
 // p, and q where it is wanted. Scalar: p = BoolOp(t, c), q = BoolOp(!t, c) with t = a CmpOp b.
 // Packed: p from the low halves, q from the high ones.
-// in.extra is null for the plain `setp.CmpOp.type p, a, b`; else refs: q, c (kNoRef when absent).
-template <CompareFn kLow, CompareFn kHigh>
+// in.extra is null for the plain `setp.CmpOp.type p, a, b`; else refs: q (kNoRef when absent).
+template <CompareFn kLow, CompareFn kHigh = nullptr>
 Flow setp_exec(Warp& w, const Inst& in, uint32_t mask) {
-  uint32_t t = kLow(w, in.a, in.b, mask);
+  uint32_t outcomes = in.flags >> kOutcomesAt;
+  uint32_t t = kLow(w, in, outcomes, mask);
   if (!in.extra) {
     w.set_predicate(in.d, t, mask);
     return Flow::next;
   }
-  auto op = static_cast<BoolOp>(in.flags);
+  auto op = static_cast<BoolOp>(in.flags & kBoolOp);
   uint32_t c = op == BoolOp::none ? 0 : w.predicate(in.c);
   uint32_t other = ~t;
-  if constexpr (kHigh != nullptr) other = kHigh(w, in.a, in.b, mask);
+  if constexpr (kHigh != nullptr) other = kHigh(w, in, outcomes, mask);
   w.set_predicate(in.d, combine(t, c, op), mask);
   w.set_predicate(in.extra->refs[0], combine(other, c, op), mask);
   return Flow::next;
 }
 
 // set: the patterns of true, extra->numbers, where the comparison of the low and of the high halves holds.
-template <CompareFn kLow, CompareFn kHigh>
+template <CompareFn kLow, CompareFn kHigh = nullptr>
 Flow set_exec(Warp& w, const Inst& in, uint32_t mask) {
-  auto op = static_cast<BoolOp>(in.flags);
-  uint32_t c = op == BoolOp::none ? 0 : w.predicate(in.c);
-  uint32_t low = combine(kLow(w, in.a, in.b, mask), c, op), high = 0;
-  if constexpr (kHigh != nullptr) high = combine(kHigh(w, in.a, in.b, mask), c, op);
+  auto op = static_cast<BoolOp>(in.flags & kBoolOp);
+  uint32_t outcomes = in.flags >> kOutcomesAt, c = op == BoolOp::none ? 0 : w.predicate(in.c);
+  uint32_t low = combine(kLow(w, in, outcomes, mask), c, op), high = 0;
+  if constexpr (kHigh != nullptr) high = combine(kHigh(w, in, outcomes, mask), c, op);
   auto d = w.lanes<uint32_t>(in.d);
   auto low_true = static_cast<uint32_t>(in.extra->numbers[0]),
        high_true = static_cast<uint32_t>(in.extra->numbers[1]);
@@ -142,69 +156,59 @@ struct Set {
   static constexpr Exec exec = set_exec<kLow, kHigh>;
 };
 
-// The executor of Setp or Set for a comparison of a type.
-template <class Family, Cmp kOp>
+// The executor of Setp or Set for a type.
+template <class Family>
 Exec choose(Type t, bool ftz) {
   switch (t) {
     case Type::f32:
-      return ftz ? Family::template exec<compare<kOp, FlushedFloat>>
-                 : Family::template exec<compare<kOp, Plain<float>>>;
+      return ftz ? Family::template exec<compare<FlushedFloat>>
+                 : Family::template exec<compare<Plain<float>>>;
     case Type::f64:
-      return Family::template exec<compare<kOp, Plain<double>>>;
+      return Family::template exec<compare<Plain<double>>>;
     case Type::f16:
-      return ftz ? Family::template exec<compare<kOp, Half16<F16, true>>>
-                 : Family::template exec<compare<kOp, Half16<F16, false>>>;
+      return ftz ? Family::template exec<compare<Half<F16, true>>>
+                 : Family::template exec<compare<Half<F16, false>>>;
     case Type::bf16:
-      return Family::template exec<compare<kOp, Half16<BF16, false>>>;
+      return Family::template exec<compare<Half<BF16, false>>>;
     case Type::f16x2:
-      return ftz ? Family::template exec<compare_part<kOp, F16, true, 0>, compare_part<kOp, F16, true, 16>>
-                 : Family::template exec<compare_part<kOp, F16, false, 0>, compare_part<kOp, F16, false, 16>>;
+      return ftz ? Family::template exec<compare<LowHalf<F16, true>>, compare<HighHalf<F16, true>>>
+                 : Family::template exec<compare<LowHalf<F16, false>>, compare<HighHalf<F16, false>>>;
     case Type::bf16x2:
-      return Family::template exec<compare_part<kOp, BF16, false, 0>, compare_part<kOp, BF16, false, 16>>;
+      return Family::template exec<compare<LowHalf<BF16, false>>, compare<HighHalf<BF16, false>>>;
     default:
-      break;
+      return for_integer(t, [](auto tag) -> Exec {
+        return Family::template exec<compare<Plain<typename decltype(tag)::type>>>;
+      });
   }
-  if constexpr (kOp <= Cmp::ge) {  // the operators of integers
-    switch (t) {
-      case Type::b16:
-      case Type::u16:
-        return Family::template exec<compare<kOp, Plain<uint16_t>>>;
-      case Type::s16:
-        return Family::template exec<compare<kOp, Plain<int16_t>>>;
-      case Type::b32:
-      case Type::u32:
-        return Family::template exec<compare<kOp, Plain<uint32_t>>>;
-      case Type::s32:
-        return Family::template exec<compare<kOp, Plain<int32_t>>>;
-      case Type::b64:
-      case Type::u64:
-        return Family::template exec<compare<kOp, Plain<uint64_t>>>;
-      case Type::s64:
-        return Family::template exec<compare<kOp, Plain<int64_t>>>;
-      default:
-        break;
-    }
+}
+template <class T>
+Exec quick_setp(uint32_t outcomes) {
+  switch (outcomes) {
+    case kEqual:
+      return setp_exec<compare_quickly<T, kEqual>>;
+    case kLess | kGreater:
+      return setp_exec<compare_quickly<T, kLess | kGreater>>;
+    case kLess:
+      return setp_exec<compare_quickly<T, kLess>>;
+    case kLess | kEqual:
+      return setp_exec<compare_quickly<T, kLess | kEqual>>;
+    case kGreater:
+      return setp_exec<compare_quickly<T, kGreater>>;
+    case kGreater | kEqual:
+      return setp_exec<compare_quickly<T, kGreater | kEqual>>;
+    default:
+      return setp_exec<compare<Plain<T>>>;
   }
-  return nullptr;
 }
 
-template <class Family>
-Exec choose(const Match& m, Type t) {
-  bool ftz = m.has("ftz");
-  // lo, ls, hi, hs: the unsigned spellings of lt, le, gt, ge.
-  if (m.has("eq")) return choose<Family, Cmp::eq>(t, ftz);
-  if (m.has("ne")) return choose<Family, Cmp::ne>(t, ftz);
-  if (m.has("lt") || m.has("lo")) return choose<Family, Cmp::lt>(t, ftz);
-  if (m.has("le") || m.has("ls")) return choose<Family, Cmp::le>(t, ftz);
-  if (m.has("gt") || m.has("hi")) return choose<Family, Cmp::gt>(t, ftz);
-  if (m.has("ge") || m.has("hs")) return choose<Family, Cmp::ge>(t, ftz);
-  if (m.has("equ")) return choose<Family, Cmp::equ>(t, ftz);
-  if (m.has("neu")) return choose<Family, Cmp::neu>(t, ftz);
-  if (m.has("ltu")) return choose<Family, Cmp::ltu>(t, ftz);
-  if (m.has("leu")) return choose<Family, Cmp::leu>(t, ftz);
-  if (m.has("gtu")) return choose<Family, Cmp::gtu>(t, ftz);
-  if (m.has("geu")) return choose<Family, Cmp::geu>(t, ftz);
-  return m.has("num") ? choose<Family, Cmp::num>(t, ftz) : choose<Family, Cmp::nan>(t, ftz);
+bool is_half(Type t) {
+  return t == Type::f16 || t == Type::bf16;
+}
+bool is_packed(Type t) {
+  return t == Type::f16x2 || t == Type::bf16x2;
+}
+bool is_float(Type t) {
+  return is_half(t) || is_packed(t) || t == Type::f32 || t == Type::f64;
 }
 
 // setp.CmpOp{.ftz}.type p{|q}, a, b;   setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, {!}c;
@@ -213,7 +217,7 @@ void setp(Decoder& d, const Match& m, Inst& in) {
   expect_operands(d, op == BoolOp::none ? 3 : 4);
   Type t = m.type();
   in.cls = Class::control;
-  in.flags = static_cast<uint32_t>(op);
+  in.flags = flags_of(m);
   const Operand& destination = d.operand(0);
   bool two = destination.kind == Operand::Kind::pair;
   in.d = d.predicate_destination(two ? destination.items[0] : destination);
@@ -222,7 +226,13 @@ void setp(Decoder& d, const Match& m, Inst& in) {
   if (op != BoolOp::none) in.c = d.predicate(d.operand(3));
   if (two || op != BoolOp::none)
     d.extra(in).refs = {two ? d.predicate_destination(destination.items[1]) : kNoRef};
-  in.exec = choose<Setp>(m, t);
+  if (t == Type::f32 && !m.has("ftz"))
+    in.exec = quick_setp<float>(outcomes_of(m));
+  else if (is_float(t))
+    in.exec = choose<Setp>(t, m.has("ftz"));
+  else
+    in.exec =
+        for_integer(t, [&](auto tag) { return quick_setp<typename decltype(tag)::type>(outcomes_of(m)); });
 }
 
 // set.CmpOp{.BoolOp}{.ftz}.dtype.stype d, a, b{, c}: all ones or zero for integers, 1.0 or 0.0 for floats.
@@ -244,16 +254,6 @@ uint32_t true_pattern(Type t) {
       return 0xFFFFFFFFu;
   }
 }
-bool is_half(Type t) {
-  return t == Type::f16 || t == Type::bf16;
-}
-bool is_packed(Type t) {
-  return t == Type::f16x2 || t == Type::bf16x2;
-}
-bool is_float(Type t) {
-  return is_half(t) || is_packed(t) || t == Type::f32 || t == Type::f64;
-}
-
 // Which results each source type has (9.7.6.1, 9.7.7.1).
 bool set_types_exist(Type to, Type from) {
   if (to == Type::u32 || to == Type::s32) return true;
@@ -281,7 +281,7 @@ void set(Decoder& d, const Match& m, Inst& in) {
     d.refuse("`" + d.text().full_name() +
              "` does not exist: the operator, .ftz and the result do not fit the source type");
   in.cls = Class::control;
-  in.flags = static_cast<uint32_t>(op);
+  in.flags = flags_of(m);
   in.d = d.destination(d.operand(0), to);
   in.a = d.source(d.operand(1), from);
   in.b = d.source(d.operand(2), from);
@@ -292,7 +292,7 @@ void set(Decoder& d, const Match& m, Inst& in) {
     high = low << 16;
   }
   d.extra(in).numbers = {low, high};
-  in.exec = choose<Set>(m, from);
+  in.exec = choose<Set>(from, m.has("ftz"));
 }
 
 // selp.type d, a, b, c: c ? a : b
