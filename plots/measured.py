@@ -39,13 +39,28 @@ def ladder():
     path = newest("ladder")
     header, rows = load(path)
     runs = [len(pick(rows, lesson, size, "tflops")) for lesson in lessons(rows) for size in SQUARES + [RAGGED]]
+    fewest, most = min(n for n in runs if n), max(runs)
     return (
         f"Measured on one {machine(header)}: TFLOP/s, and in brackets the ratio to the best of cuBLASLt's heuristics, timed in "
-        f"turns in the same process on random data. Medians over {min(n for n in runs if n)} to {max(runs)} processes of 20 samples "
+        f"turns in the same process on random data. Medians over {fewest if fewest == most else f'{fewest} to {most}'} processes of 20 samples "
         f"each; every result was compared with a reference. The numbers come from "
         f"[{path.name}](plots/data/{path.name}).\n\n"
     ) + table(["M = N = K"] + [str(s[0]) for s in SQUARES] + [" x ".join(map(str, RAGGED))],
               [[lesson] + [cell(rows, lesson, size) for size in SQUARES + [RAGGED]] for lesson in lessons(rows)])
+
+
+def against_cublas():
+    header, rows = load(newest("ladder"))
+    own = [r for r in rows if r["lesson"] == "09_persistent_gemm"]
+    span = lambda values, digits: f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+    lines = []
+    for size in dict.fromkeys((r["m"], r["n"], r["k"]) for r in own):
+        at = [r for r in own if (r["m"], r["n"], r["k"]) == size]
+        ratios, ours, theirs = ([r[key] for r in at] for key in ("ratio_median", "tflops", "cublas_tflops"))
+        lines.append([" x ".join(map(str, size)), str(len(at)), at[0]["tile"], f"{median(ours):.0f}, {span(ours, 0)}",
+                      f"{median(theirs):.0f}, {span(theirs, 0)}", f"{median(ratios):.3f}, {span(ratios, 3)}"])
+    return f"Lesson 09 beside cuBLASLt ({machine(header)}), median of the processes, least to most:\n\n" + table(
+        ["M x N x K", "processes", "tile", "TFLOP/s", "cuBLASLt", "ratio"], lines)
 
 
 def stages():
@@ -98,7 +113,7 @@ def busy():
             f"({machine(header)}).\n")
 
 
-BLOCKS = {f.__name__: f for f in (ladder, stages, copy, counters, multicast, busy)}
+BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, copy, counters, multicast, busy)}
 
 
 def main():
