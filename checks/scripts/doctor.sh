@@ -4,10 +4,9 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-venv=${VENV_DIR:-$root/.venv}
 build=${BUILD_DIR:-$root/build}
-[ -d "$venv" ] || venv=$build/venv
 . "$here/setup_find.sh"
+find_venv
 
 missing=0
 advice=

@@ -29,9 +29,7 @@ if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then
 fi
 build=$(cd "$build" && pwd)
 log=$build/setup.log
-venv=${VENV_DIR:-$root/.venv}
-[ -d "$venv" ] || [ -w "$(dirname "$venv")" ] || venv=$build/venv
-case $venv in /*) ;; *) venv=$root/$venv ;; esac
+find_venv
 
 # ---- what the system has
 can_make_venv() { have python3 && python3 -c 'import venv, ensurepip' 2>/dev/null; }
@@ -79,10 +77,10 @@ have python3 || die "no python3" "why   it runs the checks and holds the package
 # ---- the local Python environment
 make_venv() {
   have_venv && return 0
-  if can_make_venv && python3 -m venv "$venv" >>"$log" 2>&1; then :
-  elif have virtualenv && virtualenv -q "$venv" >>"$log" 2>&1; then :
+  if can_make_venv && python3 -m venv --system-site-packages "$venv" >>"$log" 2>&1; then :
+  elif have virtualenv && virtualenv -q --system-site-packages "$venv" >>"$log" 2>&1; then :
   elif python3 -m pip --python /dev/null --version >/dev/null 2>&1 &&
-       python3 -m venv --without-pip "$venv" >>"$log" 2>&1 &&
+       python3 -m venv --system-site-packages --without-pip "$venv" >>"$log" 2>&1 &&
        python3 -m pip --python "$venv/bin/python" install -q pip >>"$log" 2>&1; then :
   else
     rm -rf "$venv"
@@ -96,7 +94,7 @@ pip_install() {
   cmp -s "$1" "$stamp" && return 0
   make_venv || return 1
   say "fetching $2 into $venv"
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 -r "$1" >"$build/pip.log" 2>&1 || {
+  PIP_USER=0 "$venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 -r "$1" >"$build/pip.log" 2>&1 || {
     could_not_fetch=$(sed -n 's/^\([a-z-]*==[0-9.]*\).*/\1/p' "$1" | paste -s -d ' ' -)
     return 1
   }

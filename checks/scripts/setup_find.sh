@@ -1,4 +1,4 @@
-# setup_find.sh: finds tools and their versions, for setup.sh and doctor.sh. Expects $venv and $build;
+# setup_find.sh: finds tools and their versions, for setup.sh and doctor.sh. Expects $root and $build;
 # installs nothing.
 # The find_* functions answer in a variable of that name and return 1 when there is none.
 
@@ -13,6 +13,18 @@ version_at_least() {
 }
 cmake_version() { "$1" --version 2>/dev/null | sed -n 's/^cmake version \([0-9][0-9.]*\).*/\1/p'; }
 nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9][0-9.]*\),.*/\1/p'; }
+
+# The Python environment, there or yet to be made: VENV_DIR, else .venv, else one in the build folder. One that somebody
+# else prepared is used as it is, if it is complete.
+find_venv() {
+  venv=${VENV_DIR:-$root/.venv}
+  if [ -d "$venv" ]; then
+    [ -w "$venv" ] || cmp -s "$root/requirements.txt" "$venv/.installed-requirements.txt" || venv=$build/venv
+  else
+    [ -w "$(dirname "$venv")" ] || venv=$build/venv
+  fi
+  case $venv in /*) ;; *) venv=$root/$venv ;; esac
+}
 
 find_cxx() {
   cxx=
