@@ -50,6 +50,7 @@ void syntax_error(const std::vector<std::string>& lines, int line, int column, c
 
 std::vector<Token> tokenize(const std::string& text, const std::vector<std::string>& lines) {
   std::vector<Token> tokens;
+  tokens.reserve(text.size() / 4);
   size_t i = 0, line_start = 0;
   int line = 1;
   const size_t n = text.size();
@@ -128,7 +129,7 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
     } else {
       syntax_error(lines, line, t.column, std::string("unexpected character '") + c + "'");
     }
-    tokens.push_back(t);
+    tokens.push_back(std::move(t));
   }
   Token end;
   end.line = line;

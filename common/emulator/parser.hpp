@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/lexer.hpp"
@@ -46,8 +47,8 @@ class Parser {
   // ---- function bodies (body_parser.cpp)
   struct Scope {
     int parent = -1;
-    std::map<std::string, std::string> names;   // register or variable -> unique name
-    std::map<std::string, std::string> labels;  // label -> unique name
+    std::unordered_map<std::string, std::string> names;   // register or variable -> unique name
+    std::unordered_map<std::string, std::string> labels;  // label -> unique name
   };
   std::vector<Scope> scopes_;
   int scope_ = 0;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/forms.hpp"
@@ -197,7 +198,7 @@ class Decoder {
   const Function* function_ = nullptr;
   const Instruction* text_ = nullptr;
   uint32_t frame_top_ = 0;
-  std::map<std::string, Ref> register_slots_;
+  std::unordered_map<std::string, Ref> register_slots_;
   std::map<std::string, FrameSlot> frame_slots_;
   std::map<std::string, uint32_t> local_symbols_;
   std::map<std::pair<uint64_t, unsigned>, Ref> constant_slots_;

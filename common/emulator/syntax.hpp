@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/types.hpp"
@@ -78,8 +79,8 @@ struct Function {
   bool has_body = false;
   std::vector<Variable> params, returns;
   std::vector<Variable> variables;        // .shared, .local, .param of the body
-  std::map<std::string, Type> registers;  // as declared, after scoping
-  std::map<std::string, int> labels;      // label -> index of the instruction it stands before
+  std::unordered_map<std::string, Type> registers;  // as declared, after scoping
+  std::unordered_map<std::string, int> labels;      // label -> index of the instruction it stands before
   std::map<std::string, std::vector<std::string>> branch_targets;  // .branchtargets lists of brx.idx
   std::map<std::string, Function> prototypes;                      // .callprototype
   std::vector<Instruction> body;
