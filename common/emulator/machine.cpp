@@ -376,6 +376,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     retired.erase(std::remove(retired.begin(), retired.end(), nullptr), retired.end());
   };
 
+  findings.begin(stats.warp_instructions);
   if (observer) observer->on_launch(*this, program, config);
   try {
     while (true) {
@@ -383,6 +384,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
       }
       if (resident_.empty()) break;
       bool ran = run_pass(program);
+      findings.pass(stats.warp_instructions);
       for (auto& cluster : resident_) {
         if (!cluster->finished()) continue;
         for (auto& cta : cluster->ctas) {
@@ -424,11 +426,13 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     clean_up();
   } catch (...) {
     flush_printf();
+    findings.end();
     clean_up();
     throw;
   }
   if (observer) observer->on_launch_end(*this);
   flush_printf();
+  findings.end();
 }
 
 }  // namespace emu

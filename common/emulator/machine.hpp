@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/launch_findings.hpp"
 #include "emulator/memory.hpp"
 #include "emulator/observer.hpp"
 #include "emulator/program.hpp"
@@ -128,6 +129,7 @@ class Machine {
   Stats stats;
   std::unique_ptr<AsyncEngine> engine;
   Observer* observer = nullptr;  // null: nobody watches
+  LaunchFindings findings;       // of the running launch
   double time_limit_s = 300;     // of one launch
   uint64_t effects = 0;          // grows with every change another thread could see
   std::mt19937_64 random;

@@ -11,6 +11,12 @@ std::string hex(uint64_t value) {
   return buffer;
 }
 
+std::string with_commas(uint64_t value) {
+  std::string out = std::to_string(value);
+  for (size_t i = out.size(); i > 3; i -= 3) out.insert(i - 3, ",");
+  return out;
+}
+
 std::string json_string(const std::string& text) {
   std::string out = "\"";
   for (unsigned char c : text) {
@@ -49,7 +55,12 @@ std::string Finding::text() const {
   row("state", state);
   row("why  ", why);
   row("try  ", hint);
-  if (count > 1) row("count", std::to_string(count) + " times");
+  if (count > 1)
+    row("count", (at_least ? "at least " : "") + with_commas(count) + " times in this launch" +
+                     (spread.empty() ? "" : ", in " + spread));
+  std::string others;
+  for (const std::string& other : also) others += (others.empty() ? "" : ", ") + other;
+  if (!others.empty()) row("also ", others + "; what comes after an error may follow from it");
   return out;
 }
 
@@ -57,12 +68,16 @@ std::string Finding::json() const {
   auto field = [](const char* key, const std::string& value) {
     return std::string("\"") + key + "\":" + json_string(value);
   };
+  std::string others;
+  for (const std::string& other : also) others += (others.empty() ? "" : ",") + json_string(other);
   return "{" + field("id", id) + "," + field("severity", severity == Severity::error ? "error" : "advice") +
          "," + field("title", title) + "," + field("kernel", kernel) + "," + field("file", line.file) +
          ",\"line\":" + std::to_string(line.line) + ",\"ptx_line\":" + std::to_string(line.ptx_line) + "," +
          field("other_file", other_line.file) + ",\"other_line\":" + std::to_string(other_line.line) + "," +
          field("where", where) + "," + field("state", state) + "," + field("why", why) + "," +
-         field("try", hint) + ",\"count\":" + std::to_string(count) + "}";
+         field("try", hint) + ",\"count\":" + std::to_string(count) +
+         ",\"at_least\":" + (at_least ? "true" : "false") + "," + field("seen_in", spread) + ",\"also\":[" +
+         others + "]}";
 }
 
 Fault::Fault(Finding finding) : finding_(std::move(finding)), text_(finding_.text()) {}
@@ -74,19 +89,25 @@ Report& Report::instance() {
 
 namespace {
 
-// A finding that has no line, as one of the launch as a whole, is told from others of its id by its title.
-bool same_cause(const Finding& a, const Finding& b) {
-  if (a.id != b.id || a.line.text() != b.line.text() || a.other_line.text() != b.other_line.text())
-    return false;
-  return !a.line.text().empty() || a.title == b.title;
+bool same_line(const SourceLine& a, const SourceLine& b) {
+  if (a.file.empty() && b.file.empty()) return a.ptx_line == b.ptx_line;
+  return a.line == b.line && a.file == b.file;
 }
 
 }  // namespace
+
+// A finding that has no line, as one of the launch as a whole, is told from others of its id by its title.
+bool same_cause(const Finding& a, const Finding& b) {
+  if (a.id != b.id || a.severity != b.severity || !same_line(a.line, b.line)) return false;
+  if (a.severity == Severity::error && !same_line(a.other_line, b.other_line)) return false;
+  return !a.line.file.empty() || a.line.ptx_line || a.title == b.title;
+}
 
 void Report::add(const Finding& finding) {
   for (Finding& f : findings_)
     if (same_cause(f, finding)) {
       f.count += finding.count;
+      f.at_least = f.at_least || finding.at_least;
       return;
     }
   findings_.push_back(finding);

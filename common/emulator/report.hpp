@@ -26,14 +26,23 @@ struct Finding {
   std::string where;  // "file:line  CTA (0,0,0) warp 1 lane 0"
   std::string state;  // barrier state, bytes, what was expected
   std::string why;
-  std::string hint;             // the "try" line
-  SourceLine line, other_line;  // the access, and what it conflicts with (may be empty)
-  uint64_t count = 1;           // how many times the same cause was seen
+  std::string hint;               // the "try" line
+  SourceLine line, other_line;    // the access, and what it conflicts with (may be empty)
+  uint64_t count = 1;             // how many times the same cause was seen
+  bool at_least = false;          // it was seen more often: counting stopped (launch_findings.hpp)
+  std::string spread;             // where it was seen: "16 CTAs, 8 warps of each"
+  std::vector<std::string> also;  // what else was seen in the launch after an error: "id at file:line"
+  int64_t cta = -1;  // it happened in this CTA, as they were started, and in this warp of it; -1: not known
+  int warp = -1;
   std::string kernel;
 
   std::string text() const;  // for people, several lines
   std::string json() const;  // one JSON object
 };
+
+// The same mistake seen again: the same id at the same pair of lines (without a line: and the same title). Advice is about
+// one line, whatever the other one is.
+bool same_cause(const Finding& a, const Finding& b);
 
 // Thrown to end a launch (or a load) with a finding.
 class Fault : public std::exception {
@@ -49,6 +58,8 @@ class Fault : public std::exception {
 
 // "0x1f400"
 std::string hex(uint64_t value);
+// "1,024"
+std::string with_commas(uint64_t value);
 // JSON string literal with quotes.
 std::string json_string(const std::string& text);
 
@@ -56,7 +67,7 @@ std::string json_string(const std::string& text);
 class Report {
  public:
   static Report& instance();
-  // Same id at the same pair of lines (without a line: and the same title): counted, not printed again.
+  // What has the same cause as a finding before is counted, not printed again.
   void add(const Finding& finding);
   const std::vector<Finding>& findings() const { return findings_; }
   bool has_errors() const { return errors() != 0; }

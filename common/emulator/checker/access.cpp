@@ -498,6 +498,7 @@ uint32_t Checker::add_op(AsyncOp& op, OpState s, Mbarrier* barrier, const Access
 }
 
 void Checker::on_async_complete(AsyncOp& op) {
+  start_event();
   landing_copy_arrive_ = op.kind == AsyncOp::Kind::cp_async_arrive ? op.observer_data : 0;
   if (!op.observer_data || landing_copy_arrive_) return;
   if (!clusters_.count(op.warp->cta.cluster)) return;
@@ -517,6 +518,7 @@ void Checker::on_async_complete(AsyncOp& op) {
 // ---- the end of threads and CTAs
 
 void Checker::on_exit(Warp& w, const Inst&, uint32_t mask) {
+  start_event();
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   for_lanes(mask, [&](int l) {
     const LaneState& lane = state.lanes[static_cast<size_t>(l)];
@@ -530,6 +532,7 @@ void Checker::on_exit(Warp& w, const Inst&, uint32_t mask) {
 }
 
 void Checker::on_cta_end(Cta& cta) {
+  start_event();
   ClusterState& cluster = cluster_of(cta);
   for (auto& [bar, b] : cluster.barriers) {
     if (bar->cta != &cta) continue;
@@ -538,16 +541,9 @@ void Checker::on_cta_end(Cta& cta) {
     if (b.last_op && ops_[b.last_op].done_value > b.seen) left_behind(ops_[b.last_op], cta, false);
   }
   check_cluster_exit(cluster.ctas[cta.cluster_rank]);
-  for (auto it = unwritten_.begin(); it != unwritten_.end();) {
-    if (it->second.cluster == cluster.index) {
-      Finding f = it->second.finding;
-      it = unwritten_.erase(it);
-      Accessor nobody;
-      report(f, nobody, -1);
-    } else {
-      ++it;
-    }
-  }
+  for (auto it = unwritten_.lower_bound({cluster.index, INT32_MIN});
+       it != unwritten_.end() && it->first.first == cluster.index; it = unwritten_.erase(it))
+    machine_->findings.add(it->second.finding, it->second.seen);
   cluster.ctas[cta.cluster_rank].shadow.reset();
   bool all = true;
   for (auto& c : cluster.ctas) all = all && !c.shadow;

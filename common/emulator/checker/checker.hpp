@@ -229,18 +229,23 @@ class Checker : public Observer {
   uint32_t next_cluster_ = 1;
   std::unordered_map<uint64_t, std::shared_ptr<Clock>>
       global_words_;  // strong accesses and atomics, by address
-  std::map<std::string, bool> advised_;
-  struct
-      Unwritten {  // a read of shared bytes that nobody had written; a later copy onto them names the cause
+  struct Unwritten {  // reads of shared bytes that nobody had written; a later copy onto them names the cause
     Finding finding;
-    uint32_t cluster = 0;
+    Sightings seen;
   };
-  std::map<int32_t, Unwritten> unwritten_;  // by source
-  bool found_error_ = false;
+  std::map<std::pair<uint32_t, int32_t>, Unwritten> unwritten_;  // by cluster and source
   // Tags that the accessor at hand has been found to be ordered after: neighbouring bytes mostly share theirs.
   Tag good_write_ = 0, good_read_ = 0, good_writer_ = 0, good_readers_ = 0;
   Tag combined_from_ = 0, combined_to_ = 0;
-  void start_access() { good_write_ = good_read_ = good_writer_ = good_readers_ = combined_from_ = 0; }
+  std::vector<uint64_t> told_;  // in this event, as told() has it
+  void start_event() {
+    machine_->findings.next_event();
+    told_.clear();
+  }
+  void start_access() {
+    start_event();
+    good_write_ = good_read_ = good_writer_ = good_readers_ = combined_from_ = 0;
+  }
 
   // ---- clocks (order.cpp)
   ClusterState& cluster_of(const Cta& cta);
@@ -319,6 +324,9 @@ class Checker : public Observer {
   void unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t address, Space space);
   void unwritten(const Accessor& who, uint64_t address);
   void report(Finding f, const Accessor& who, int32_t other_source);
+  bool counting() const { return machine_->findings.counting(); }
+  bool told(uint32_t what, int32_t source);
+  static void set_place(Finding& f, const Cta& cta, int warp = -1);
   SourceLine line_at(int32_t source) const;
   std::string describe(Tag tag) const;
   void completed_early(BarrierState& b, const OpState& op);

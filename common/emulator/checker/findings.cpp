@@ -1,4 +1,6 @@
 // From a conflict to a sentence: which rule was broken, by whom, and what to do.
+#include <algorithm>
+
 #include "emulator/checker/checker.hpp"
 
 namespace emu::check {
@@ -60,27 +62,35 @@ std::string Checker::describe(Tag tag) const {
 }
 
 void Checker::report(Finding f, const Accessor& who, int32_t other_source) {
-  if (f.severity == Severity::error && found_error_) return;  // what follows from the first error is not news
   if (who.inst && f.line.text().empty()) f.line = program_->line_of(*who.inst);
   if (other_source >= 0 && f.other_line.text().empty()) f.other_line = line_at(other_source);
   f.kernel = program_->name;
-  if (who.hardware && f.where.empty())
+  if (who.hardware && f.where.empty()) {
     f.where =
         who.hardware->where(*who.inst, __builtin_popcount(who.lanes) == 1 ? __builtin_ctz(who.lanes) : -1);
-  if (f.severity == Severity::error) {
-    found_error_ = true;
-  } else {
-    const std::string key = f.id + f.line.text();
-    if (advised_[key]) return;
-    advised_[key] = true;
+    set_place(f, who.hardware->cta, who.hardware->index);
   }
-  Report::instance().add(f);
+  machine_->findings.add(f);
+}
+
+// Whether this event has already met the accesses of that line in this way: one is enough, an event counts once.
+bool Checker::told(uint32_t what, int32_t source) {
+  const uint64_t key = static_cast<uint64_t>(what) << 32 | static_cast<uint32_t>(source);
+  if (std::find(told_.begin(), told_.end(), key) != told_.end()) return true;
+  told_.push_back(key);
+  return false;
+}
+
+void Checker::set_place(Finding& f, const Cta& cta, int warp) {
+  f.cta = static_cast<int64_t>(cta.order);
+  f.warp = warp;
 }
 
 // Two accesses to one byte, at least one of them a write, that nothing orders.
 void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address,
                        Space space) {
   const Record& r = records_.of(prior);
+  if (!counting() || told(write | prior_is_write << 1, r.source)) return;
   const OpState* before = r.kind == Record::Kind::op ? &ops_[r.detail] : nullptr;
   const std::string place = space == Space::shared
                                 ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
@@ -91,6 +101,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
     f.line = line_at(r.source);
     f.other_line = program_->line_of(*who.inst);
     f.where = line_at(r.source).text() + "  " + who.cta->cta->text() + " warp " + std::to_string(r.warp);
+    set_place(f, *who.cta->cta, r.warp);
     f.state = place + ": " + (who.op ? verb(who.op->kind) : "a thread") + std::string(" at ") +
               program_->line_of(*who.inst).text() + " writes it";
   };
@@ -140,7 +151,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
         "buffer";
   } else if (!prior_is_write && write && who.op &&
              (is_load(who.op->kind) || who.op->kind == AsyncOp::Kind::cp_async)) {
-    const auto early = unwritten_.find(r.source);
+    const auto early = unwritten_.find({r.cluster, r.source});
     const auto own =
         who.op->barrier ? who.cluster->barriers.find(who.op->barrier) : who.cluster->barriers.end();
     if (early != unwritten_.end() && own != who.cluster->barriers.end() && own->second.announced == 0 &&
@@ -221,6 +232,7 @@ bool Checker::wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, c
   f.line = line_at(w.source);
   f.where =
       f.line.text() + "  " + cta.text() + " warp " + std::to_string(warp) + " lane " + std::to_string(lane);
+  set_place(f, cta, warp);
   f.state =
       b.bar->name() + ": asked for parity " + std::to_string((w.complete + 1) & 1) + ", which " +
       (w.complete ? "phase " + std::to_string(w.complete - 1) : std::string("the phase before the first")) +
@@ -238,6 +250,7 @@ bool Checker::wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, c
 // Ordered, but the async proxy does not see what the generic proxy wrote.
 void Checker::unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t address, Space space) {
   const Record& r = records_.of(prior);
+  if (!counting() || told(4u | relayed, r.source)) return;
   Finding f;
   f.state =
       (space == Space::shared ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
@@ -269,9 +282,10 @@ void Checker::unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t ad
 
 // Shared bytes that nobody has written. A copy that arrives on them later shows that the reader did not wait.
 void Checker::unwritten(const Accessor& who, uint64_t address) {
-  const int32_t source = who.inst->source;
-  if (unwritten_.count(source)) return;
-  Finding f;
+  Unwritten& reads = unwritten_[{who.cluster->index, who.inst->source}];
+  reads.seen.add(machine_->findings.event(), static_cast<int64_t>(who.cta->cta->order), who.hardware->index);
+  Finding& f = reads.finding;
+  if (!f.id.empty()) return;
   f.id = "uninitialised-read";
   f.severity = who.op ? Severity::advice : Severity::error;
   f.title = who.op ? "wgmma reads shared memory that nothing has written"
@@ -281,7 +295,7 @@ void Checker::unwritten(const Accessor& who, uint64_t address) {
   f.state = "shared memory at " + program_->shared_name(static_cast<uint32_t>(address));
   f.why = "Shared memory holds whatever was there before; it is zero only by luck.";
   f.hint = "write it first, or copy (or zero-fill) the whole tile";
-  unwritten_[source] = {f, who.cluster->index};
+  f.kernel = program_->name;
 }
 
 // A phase completed although a copy that counts on it had not landed: fewer bytes were announced than are on their way.
@@ -292,6 +306,7 @@ void Checker::completed_early(BarrierState& b, const OpState& op) {
   f.line = line_at(b.bar->expect_source >= 0 ? b.bar->expect_source : op.source);
   f.other_line = line_at(op.source);
   f.where = f.line.text() + "  " + b.bar->cta->text() + "  " + b.bar->name();
+  set_place(f, *b.bar->cta);
   f.state = b.bar->name() + " phase " + std::to_string(b.phase - 1) + ": complete, with " +
             std::to_string(op.bytes) + " bytes of " + verb(op.kind) + " at " + line_at(op.source).text() +
             " still in flight";
@@ -316,6 +331,7 @@ void Checker::unannounced(BarrierState& b, const OpState& op, const Accessor& wh
                 : "a copy completes on an mbarrier for which no bytes were announced";
   f.other_line = b.expect_source >= 0 ? line_at(op.source) : program_->line_of(*who.inst);
   f.where = f.line.text() + "  " + b.bar->cta->text() + "  " + b.bar->name();
+  set_place(f, *b.bar->cta);
   f.state = b.bar->name() + " phase " + std::to_string(b.phase) + ": " + std::to_string(op.bytes) +
             " bytes of " + verb(op.kind) + " at " + line_at(op.source).text() + ", none announced";
   f.why =
@@ -407,6 +423,7 @@ void Checker::check_arrive_scope(const Accessor& who, Tag prior, uint64_t addres
       f.line = line_at(weak.source);
       f.where = f.line.text() + "  warp " + std::to_string(r.warp) + " lane " + std::to_string(lane) +
                 " of the CTA of rank " + std::to_string(r.rank);
+      set_place(f, *who.cluster->ctas[r.rank].cta, r.warp);
       f.other_line = program_->line_of(*who.inst);
       f.state = "shared memory at " + program_->shared_name(static_cast<uint32_t>(address)) +
                 ": written at " + line_at(r.source).text() + ", read at " + f.other_line.text();
@@ -435,6 +452,7 @@ void Checker::check_cluster_exit(CtaState& cta) {
     f.title = "a thread uses the shared memory of another CTA of its cluster, which may have ended by then";
     f.line = line_at(remote.source);
     f.where = f.line.text() + "  into " + cta.cta->text();
+    set_place(f, *cta.cta);
     f.why =
         "The shared memory of a CTA is gone when its threads have exited; nothing makes this one wait for "
         "the access or arrival.";
@@ -453,6 +471,7 @@ void Checker::left_behind(const OpState& op, Cta& cta, bool store) {
   f.id = "exit-before-drain";
   f.line = line_at(op.source);
   f.where = f.line.text() + "  " + cta.text() + " warp " + std::to_string(op.warp);
+  set_place(f, cta, op.warp);
   if (store) {
     f.title = "a thread exits while its bulk store may still be reading shared memory";
     f.why =

@@ -18,7 +18,6 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   clusters_.clear();
   last_cta_ = nullptr;
   global_words_.clear();
-  advised_.clear();
   unwritten_.clear();
   if (!config.early) in_front_.clear();
   dependents_launched_ = false;
@@ -26,7 +25,6 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   map_releases_.clear();
   map_used_by_ = nullptr;
   roles_.assign(program.sources.size(), Role::unknown);
-  found_error_ = false;
   next_cluster_ = 1;
 }
 
@@ -183,6 +181,7 @@ void Checker::on_warp_sync(Warp& w, const Inst&, uint32_t mask) {
 // ---- fences
 
 void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, bool) {
+  start_event();
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == FenceKind::memory)
     for_lanes(mask, [&](int l) { state.lanes[static_cast<size_t>(l)].memory_fence = true; });
@@ -239,6 +238,7 @@ void Checker::rotate(BarrierState& b) {
 
 void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
                           bool release) {
+  start_event();
   if (op == MbarrierOp::init) {
     ClusterState& cluster = cluster_of(*bar.cta);
     auto old = cluster.barriers.find(&bar);
@@ -297,6 +297,7 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
 
 void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase,
                                bool result, bool acquires) {
+  start_event();
   BarrierState& b = barrier_state(bar);
   rotate(b);
   check_initialised(w, in, mask, b);

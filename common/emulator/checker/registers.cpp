@@ -56,6 +56,7 @@ void Checker::registers_issued(AsyncOp& op, WarpState& state, const Accessor& wh
 void Checker::on_instruction(Warp& w, const Inst& in) {
   const Role role = role_of(in);
   if (role == Role::wgmma) return;
+  start_event();
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   const uint32_t base = w.current->frame;
   auto find = [&](Ref r) -> WarpState::Register* {

@@ -77,6 +77,7 @@ void Checker::map_acquired(Warp& w, int lane, uint64_t address) {
 }
 
 void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
+  start_event();
   ClusterState& cluster = cluster_of(w.cta);
   CtaState& cta = cluster.ctas[w.cta.cluster_rank];
   WarpState& state = cta.warps[static_cast<size_t>(w.index)];

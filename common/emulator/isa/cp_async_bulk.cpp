@@ -108,7 +108,10 @@ uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
     f.hint = "round the size up to a multiple of 16, or copy the rest with ordinary loads and stores";
     f.line = w.program.line_of(in);
     f.kernel = w.program.name;
-    Report::instance().add(f);
+    f.cta = static_cast<int64_t>(w.cta.order);
+    f.warp = w.index;
+    w.machine.findings.next_event();
+    w.machine.findings.add(f);
   }
   return bytes;
 }
