@@ -315,6 +315,7 @@ Ref Decoder::destination_any(const Operand& o, Type type, unsigned* width) {
   if (!is_sink(o)) {
     *width = slot_width(o);
     if (!*width) refuse("the destination of " + text_->full_name() + " is not a register");
+    program_.written.back().push_back(register_slot(o));
     return register_slot(o);
   }
   *width = size_of(type) <= 4 ? 4 : size_of(type);
@@ -511,6 +512,7 @@ void Decoder::place_variables(const Function& f, FunctionInfo& info) {
 void Decoder::decode_instruction(const Instruction& in) {
   text_ = &in;
   program_.sources.push_back(&in);
+  program_.written.emplace_back();
   size_t fixups_before = fixups_.size();
   Inst inst;
   inst.source = static_cast<int32_t>(program_.sources.size()) - 1;

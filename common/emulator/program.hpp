@@ -90,6 +90,7 @@ struct Program {
   const Module* module = nullptr;
   std::vector<Inst> code;
   std::vector<const Instruction*> sources;  // the text of code[i] is *sources[code[i].source]
+  std::vector<std::vector<Ref>> written;    // by source: the registers it writes, predicates aside
   std::vector<uint8_t> constants;           // the constant pool: 32-lane slots
   std::deque<Extra> extras;
   std::vector<FunctionInfo> functions;  // [0] is the kernel

@@ -63,15 +63,21 @@ struct WarpState {
   LastRecord last_record[2][2];  // the latest record by write and `again`, for reuse
   uint32_t wgmma_issued = 0;
   std::vector<uint32_t> wgmma_commits;  // wgmma_issued at each commit
-  // Registers of wgmma (registers.cpp), by frame offset / 8: the latest wgmma that writes (accumulators) or reads
-  // (A fragments) one, and when it was last written by something else.
+  // Registers (registers.cpp), by frame offset / 8.
   struct Register {
-    uint32_t accumulator = 0, fragment = 0, written = 0;
+    uint32_t accumulator = 0,
+             fragment = 0;           // the latest wgmma that writes it, and that reads it as a part of A
+    uint32_t shape = 0, fences = 0;  // of that writer, and how many wgmma.fence came before it
+    int32_t wgmma_at = -1;           // where it is
+    uint32_t written = 0;            // the step in which something else wrote it
     int32_t written_at = -1;
   };
   std::vector<Register> registers;
   uint32_t wgmma_done = 0;
+  // What is written in a step needs a wgmma.fence in this step or a later one before a wgmma uses it.
   uint32_t steps = 0, fenced_step = 0;
+  uint32_t wgmma_fences = 0;
+  bool fence_since_wgmma = false;
 };
 
 struct CtaState {
@@ -315,8 +321,12 @@ class Checker : public Observer {
   std::vector<Role> roles_;  // by Program source
   Role role_of(const Inst& in);
   void registers_issued(AsyncOp& op, WarpState& state, const Accessor& who);
+  static WarpState::Register& register_at(WarpState& state, size_t offset);
+  void wrote_register(WarpState& state, WarpState::Register& reg, const Inst& in);
+  void moved(WarpState& state, const Inst& in, uint32_t base);
+  void check_fragment_written(const Accessor& who, const WarpState::Register& reg);
   void register_finding(const Accessor& who, const char* id, const std::string& title, const std::string& why,
-                        const std::string& hint, int32_t other);
+                        const std::string& hint, int32_t other, Severity severity = Severity::error);
 
   // ---- findings (findings.cpp)
   void conflict(const Accessor& who, bool write, Tag prior, bool prior_is_write, uint64_t address,

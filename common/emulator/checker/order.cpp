@@ -194,7 +194,11 @@ void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, b
   if (kind == FenceKind::tensormap_release) map_released(w, mask);
   if (kind == FenceKind::tensormap_acquire)
     for_lanes(mask, [&](int l) { map_acquired(w, l, lane_address(w, in, l)); });
-  if (kind == FenceKind::wgmma) state.fenced_step = ++state.steps;
+  if (kind == FenceKind::wgmma) {
+    state.fenced_step = ++state.steps;
+    ++state.wgmma_fences;
+    state.fence_since_wgmma = true;
+  }
   const bool proxy = kind == FenceKind::proxy_async || kind == FenceKind::proxy_async_shared ||
                      kind == FenceKind::proxy_async_global;
   if (!proxy) return;
@@ -337,7 +341,9 @@ void Checker::on_commit(Warp& w, const Inst&, uint32_t mask, GroupKind kind) {
 void Checker::on_group_wait(Warp& w, const Inst&, uint32_t mask, GroupKind kind, uint32_t n, bool read) {
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == GroupKind::wgmma) {
-    ++state.steps;  // what is written from now on needs a fence of its own
+    // What is written from now on needs a fence of its own, unless there was one since the last wgmma: the compiler may
+    // have moved the writes here that stood before that one.
+    if (!state.fence_since_wgmma) ++state.steps;
     const size_t commits = state.wgmma_commits.size();
     if (commits > n) {
       const uint32_t done = state.wgmma_commits[commits - n - 1];
