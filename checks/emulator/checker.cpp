@@ -37,6 +37,24 @@ TEST_CASE("checker: two warps that use a word with no barrier between") {
                  "st.shared.u32 [%r1], %t;\n") == "data-race ");
 }
 
+TEST_CASE("checker: what an atomic or a volatile store has written is not uninitialised") {
+  const std::string start = "mov.u32 %r1, tile;\nsetp.ne.u32 %p1, %t, 0;\n",
+                    word = "ld.shared.u32 %r3, [%r1];\n", next = "ld.shared.u32 %r3, [%r1+4];\n";
+  for (const char* write : {"@!%p1 atom.shared.exch.b32 %r2, [%r1], 5;\nbar.sync 0;\n",
+                            "@!%p1 st.volatile.shared.u32 [%r1], 5;\nbar.sync 0;\n",
+                            "@!%p1 st.release.cta.shared.u32 [%r1], 5;\nbar.sync 0;\n"}) {
+    CAPTURE(write);
+    CHECK(reported(start + write + word) == "nothing");
+    CHECK(reported(start + write + next) == "uninitialised-read ");
+  }
+  CHECK(reported(start + "ld.volatile.shared.u32 %r2, [%r1];\nbar.sync 0;\n" + word) ==
+        "uninitialised-read ");
+  // an ordinary store remains what a reader must be ordered after
+  const std::string both = "@!%p1 st.shared.u32 [%r1], 5;\n@!%p1 atom.shared.add.u32 %r2, [%r1], 5;\n";
+  CHECK(reported(start + both + "bar.sync 0;\n" + word) == "nothing");
+  CHECK(reported(start + both + word) == "data-race ");
+}
+
 TEST_CASE(
     "checker: reductions of the copy engine need no order among themselves, whoever reads the sum does") {
   const std::string reduce = "@%p3 bra R;\n" + kWrite + kFence +

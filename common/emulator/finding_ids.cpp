@@ -131,10 +131,13 @@ const std::vector<FindingId>& finding_ids() {
 
       {"accumulator-in-flight", kTensorCore,
        "registers of a wgmma are read or written before wgmma.wait_group",
-       "accumulators, and A where it comes from registers, belong to the tensor core until the wait",
+       "accumulators, and A where it comes from registers, belong to the tensor core until the wait; writing "
+       "A before "
+       "it is advice, as ptxas takes other registers or waits",
        "9.7.15.7: wgmma.wait_group"},
       {"missing-wgmma-fence", kTensorCore,
-       "registers were written and wgmma reads them with no wgmma.fence between",
+       "registers that were written, or accumulators in flight of another shape, are used by wgmma with no "
+       "wgmma.fence between",
        "wgmma.fence comes before the first wgmma and wherever registers were touched; not between wgmmas of "
        "one shape "
        "on the same accumulators",

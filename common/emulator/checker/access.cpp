@@ -8,6 +8,7 @@ namespace emu::check {
 // Whether a clock holds what it takes to be ordered after a single access.
 bool Checker::known(const Clock& clock, const Accessor& who, Tag tag, Clock::Kind kind) const {
   const Record& r = records_.of(tag);
+  if (r.kind == Record::Kind::strong) return true;
   const Clock* knows = r.cluster == who.cluster->index ? &clock : clock.foreign(r.cluster);
   if (!knows) return false;
   const uint32_t lane = static_cast<uint32_t>(Records::lane_of(tag));
@@ -64,6 +65,7 @@ bool Checker::ordered_all(const Accessor& who, Tag tag, Clock::Kind kind) const 
 // All lanes are looked at together, because the others are mostly asked about next.
 uint32_t Checker::plain_lanes(const Accessor& who, Tag tag, bool fenced) {
   const Record& r = records_.of(tag);
+  if (r.kind == Record::Kind::strong) return ~0u;
   const bool copies = r.kind == Record::Kind::op && ops_[r.detail].kind == AsyncOp::Kind::cp_async;
   if ((r.kind != Record::Kind::threads && !copies) || r.cluster != who.cluster->index ||
       r.rank != who.cta->cta->cluster_rank)

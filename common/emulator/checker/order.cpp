@@ -387,6 +387,10 @@ void Checker::strong_access(Warp& w, const AccessEvent& e) {
     const bool writes = may_write && (e.release || state.lanes[static_cast<size_t>(l)].memory_fence);
     if (e.space == Space::shared) {
       const Cta& owner = *e.owner[l];
+      Shadow* shadow = cta_of(owner).shadow.get();
+      if (may_write && shadow)  // no weak access has written them so far: now they are not uninitialised
+        std::replace(shadow->writes() + e.addr[l], shadow->writes() + e.addr[l] + e.bytes, Tag{0},
+                     Records::kStrong);
       auto& words = cluster_of(owner).sync_words;
       const uint64_t key = (static_cast<uint64_t>(owner.cluster_rank) << 32) | e.addr[l];
       auto word = words.find(key);

@@ -144,16 +144,16 @@ void Checker::moved(WarpState& state, const Inst& in, uint32_t base) {
   }
 }
 
-// The compiler gives one register to two variables of the source where it believes that the first is done with; so the
-// source may be right, and ptxas lets the wgmmas wait for each other. That is no error, but costs the overlap.
+// The compiler gives one register to two variables of the source where it believes that the first is done with, so the
+// source may be right; and ptxas, which sees the same, takes another register or lets the wgmmas wait for each other.
 void Checker::check_fragment_written(const Accessor& who, const WarpState::Register& reg) {
   if (reg.fragment <= who.warp->wgmma_done) return;
   register_finding(
       who, "accumulator-in-flight",
       "an A fragment is written while the wgmma that reads it may still be running",
       "wgmma reads A fragments from registers until wgmma.wait_group covers its group. The compiler may "
-      "have put two arrays of the source into one register; either way ptxas lets every wgmma end before "
-      "the next begins.",
+      "have put two arrays of the source into one register; ptxas then takes another one, or lets the "
+      "wgmmas wait for each other and says so (C7513).",
       "wait for the group before the registers are written again, or unroll the loop so that two "
       "fragments take turns",
       -1, Severity::advice);

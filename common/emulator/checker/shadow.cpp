@@ -37,7 +37,8 @@ Tag Records::combine(Tag a, Tag b) {
 }
 
 void Records::clear() {
-  records_.assign(1, Record());
+  records_.assign(2, Record());
+  records_[kStrong >> 5].kind = Record::Kind::strong;
   epochs_.clear();
   sets_.clear();
   combined_.clear();

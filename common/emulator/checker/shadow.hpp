@@ -16,7 +16,7 @@ namespace emu::check {
 using Tag = uint32_t;
 
 struct Record {
-  enum class Kind : uint8_t { none, threads, op, set };
+  enum class Kind : uint8_t { none, strong, threads, op, set };
   Kind kind = Kind::none;
   bool again = false;  // threads, reads: the same thread had read these bytes before and has released since
   uint16_t warp = 0;   // threads: warp of the CTA
@@ -28,7 +28,10 @@ struct Record {
 
 class Records {
  public:
-  Records() { records_.emplace_back(); }
+  // Of bytes that strong accesses alone have written: everybody is ordered after those.
+  static constexpr Tag kStrong = 1 << 5;
+
+  Records() { clear(); }
   const Record& of(Tag tag) const { return records_[tag >> 5]; }
   static int lane_of(Tag tag) { return static_cast<int>(tag & 31); }
   uint32_t add(const Record& r) {
