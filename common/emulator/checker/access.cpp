@@ -207,6 +207,8 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
     Tag next = me;
     if (prior && prior == combined_from_) {
       next = combined_to_;
+    } else if (prior && records_.seen_in(prior, me)) {
+      next = prior;  // whoever writes later must know of them all in any case
     } else if (prior && prior != me && !settled(who, prior, &good_read_)) {
       next = records_.combine(prior, me);
       if (who.op) combined_from_ = prior, combined_to_ = next;

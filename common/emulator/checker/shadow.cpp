@@ -9,8 +9,10 @@ Tag Records::combine(Tag a, Tag b) {
   const uint64_t key = (static_cast<uint64_t>(a) << 32) | b;
   auto it = combined_.find(key);
   if (it != combined_.end()) return it->second;
+  if (combined_.size() > 100000) combined_.clear();
   std::vector<Tag> members;
   each(a, [&](Tag t) { members.push_back(t); });
+  if (std::find(members.begin(), members.end(), b) != members.end()) return combined_[key] = a;
   // A later access of the same thread or operation takes the place of its earlier one.
   const Record rb = of(b);
   members.erase(std::remove_if(members.begin(), members.end(),
@@ -32,8 +34,13 @@ Tag Records::combine(Tag a, Tag b) {
     sets_.push_back(members);
     result = add(set) << 5;
   }
-  if (combined_.size() > 100000) combined_.clear();
   return combined_[key] = result;
+}
+
+bool Records::seen_in(Tag set, Tag b) const {
+  if (of(set).kind != Record::Kind::set) return false;
+  auto it = combined_.find((static_cast<uint64_t>(set) << 32) | b);
+  return it != combined_.end() && it->second == set;
 }
 
 void Records::clear() {

@@ -47,6 +47,8 @@ class Records {
 
   // The set of a's members and b. Asked for often with the same arguments: the answers are kept.
   Tag combine(Tag a, Tag b);
+  // Whether combine() has found b to be a member of that set. May say no where it has not been asked.
+  bool seen_in(Tag set, Tag b) const;
   // Calls f(tag) for each single accessor of the tag.
   template <class F>
   void each(Tag tag, F f) const {
