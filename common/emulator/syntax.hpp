@@ -78,7 +78,7 @@ struct Function {
   bool is_entry = false;
   bool has_body = false;
   std::vector<Variable> params, returns;
-  std::vector<Variable> variables;        // .shared, .local, .param of the body
+  std::vector<Variable> variables;                  // .shared, .local, .param of the body
   std::unordered_map<std::string, Type> registers;  // as declared, after scoping
   std::unordered_map<std::string, int> labels;      // label -> index of the instruction it stands before
   std::map<std::string, std::vector<std::string>> branch_targets;  // .branchtargets lists of brx.idx
