@@ -131,6 +131,24 @@ bool Checker::reduces(Tag single) const {
   return (text->opcode == "cp" && text->modifiers[0] == "reduce") || text->opcode == "red";
 }
 
+// Whoever is ordered after the operation `later` is ordered after `earlier`: they count on one component.
+bool Checker::implied(Tag earlier, Tag later) const {
+  const Record &a = records_.of(earlier), &b = records_.of(later);
+  if (a.kind != Record::Kind::op || b.kind != a.kind || a.cluster != b.cluster) return false;
+  const OpState &before = ops_[a.detail], &after = ops_[b.detail];
+  return after.done && before.done == after.done && before.done_value <= after.done_value;
+}
+
+// The readers of a byte when another joins them. What an operation is ordered after, it stands for.
+Tag Checker::with_reader(const Accessor& who, Tag readers, Tag me) {
+  if (!who.op) return records_.combine(readers, me);
+  Tag kept = 0;
+  records_.each(readers, [&](Tag t) {
+    if (!ordered_all(who, t)) kept = records_.combine(kept, t);
+  });
+  return records_.combine(kept, me);
+}
+
 // The writers of a byte when a reduction joins them: whoever reads must know of all that it is not ordered after, and
 // other reductions must know of the ordinary write before.
 Tag Checker::with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space) {
@@ -138,7 +156,7 @@ Tag Checker::with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t a
   records_.each(writers, [&](Tag t) {
     const bool ordered = ordered_all(who, t);
     if (!ordered && !reduces(t)) race = t;
-    if (!ordered || !reduces(t)) kept = records_.combine(kept, t);
+    if (!reduces(t) || !(ordered || implied(t, me))) kept = records_.combine(kept, t);
   });
   if (race) conflict(who, true, race, true, address, space);
   return records_.combine(kept, me);
@@ -210,7 +228,7 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
     } else if (prior && records_.seen_in(prior, me)) {
       next = prior;  // whoever writes later must know of them all in any case
     } else if (prior && prior != me && !settled(who, prior, &good_read_)) {
-      next = records_.combine(prior, me);
+      next = with_reader(who, prior, me);
       if (who.op) combined_from_ = prior, combined_to_ = next;
     }
     if (next != prior) std::fill(read + i, read + end, next);
@@ -318,6 +336,7 @@ static void fill(Tag* tags, uint32_t bytes, Tag value) {
 }
 
 void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
+  collect_when_due();
   if (e.space == Space::shared && w.cta.cluster->ctas.size() > 1)
     for_lanes(e.mask, [&](int l) {
       if (e.owner[l] != &w.cta)
@@ -377,6 +396,7 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
 // ---- engine operations
 
 void Checker::on_async_issue(AsyncOp& op) {
+  collect_when_due();
   Warp& w = *op.warp;
   ClusterState& cluster = cluster_of(w.cta);
   CtaState& cta = cluster.ctas[w.cta.cluster_rank];
@@ -386,8 +406,8 @@ void Checker::on_async_issue(AsyncOp& op) {
     std::array<uint32_t, 32> issued{};
     for_lanes(op.lanes,
               [&](int l) { issued[static_cast<size_t>(l)] = state.lanes[static_cast<size_t>(l)].cp_issued; });
-    copy_arrives_.push_back(issued);
-    op.observer_data = copy_arrives_.size();
+    copy_arrives_[op.number] = issued;
+    op.observer_data = op.number;
     return;
   }
   OpState s;
@@ -424,10 +444,11 @@ void Checker::on_async_issue(AsyncOp& op) {
       lane.read_component = cluster.components++;
       lane.done_component = cluster.components++;
     }
-    lane.bulk_issued = lane.bulk_commits + 1;
     s.read = lane.read_component;
     s.done = lane.done_component;
-    s.read_value = s.done_value = lane.bulk_issued;
+    s.read_value = s.done_value = lane.bulk_commits + 1;
+    if (lane.bulk_unread.empty() || lane.bulk_unread.back().first != s.read_value)
+      lane.bulk_unread.push_back({s.read_value, s.source});
   }
   const uint32_t index = add_op(op, s, op.barrier, who);
   op.observer_data = index;
@@ -503,8 +524,12 @@ uint32_t Checker::add_op(AsyncOp& op, OpState s, Mbarrier* barrier, const Access
 
 void Checker::on_async_complete(AsyncOp& op) {
   start_event();
-  landing_copy_arrive_ = op.kind == AsyncOp::Kind::cp_async_arrive ? op.observer_data : 0;
-  if (!op.observer_data || landing_copy_arrive_) return;
+  if (op.kind == AsyncOp::Kind::cp_async_arrive) {
+    landing_copies_ = copy_arrives_[op.observer_data];
+    copy_arrives_.erase(op.observer_data);
+    return;
+  }
+  if (!op.observer_data) return;
   if (!clusters_.count(op.warp->cta.cluster)) return;
   auto& barriers = cluster_of(op.warp->cta).barriers;
   for (uint32_t index = static_cast<uint32_t>(op.observer_data); index; index = ops_[index].next_copy) {
@@ -525,13 +550,8 @@ void Checker::on_exit(Warp& w, const Inst&, uint32_t mask) {
   start_event();
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   for_lanes(mask, [&](int l) {
-    const LaneState& lane = state.lanes[static_cast<size_t>(l)];
-    if (lane.bulk_issued <= lane.bulk_read) return;
-    for (const OpState& op : ops_)
-      if (op.read == lane.read_component && op.read && op.read_value > lane.bulk_read) {
-        left_behind(op, w.cta, true);
-        return;
-      }
+    const auto& unread = state.lanes[static_cast<size_t>(l)].bulk_unread;
+    if (!unread.empty()) store_left_behind(unread.front().second, w);
   });
 }
 
@@ -542,7 +562,7 @@ void Checker::on_cta_end(Cta& cta) {
     if (bar->cta != &cta) continue;
     rotate(b);
     // Whether it has landed by now is luck: what counts is that somebody has waited for it.
-    if (b.last_op && ops_[b.last_op].done_value > b.seen) left_behind(ops_[b.last_op], cta, false);
+    if (b.last_op && ops_[b.last_op].done_value > b.seen) copy_left_behind(ops_[b.last_op], cta);
   }
   check_cluster_exit(cluster.ctas[cta.cluster_rank]);
   for (auto it = unwritten_.lower_bound({cluster.index, INT32_MIN});

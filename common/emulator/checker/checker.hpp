@@ -23,9 +23,11 @@ namespace emu::check {
 
 // What one thread knows and has done; the knowledge itself is shared by lanes (WarpState::knowledge).
 struct LaneState {
-  uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;      // cp.async instructions
-  uint32_t bulk_issued = 0, bulk_read = 0, bulk_done = 0;  // bulk groups: latest used, sources read, complete
-  std::vector<uint32_t> cp_commits;                        // cp_issued at each commit
+  uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;  // cp.async instructions
+  uint32_t bulk_read = 0, bulk_done = 0;               // bulk groups: sources read, complete
+  std::vector<uint32_t> cp_commits;                    // cp_issued at the latest commits
+  // Bulk groups whose sources may still be read, and the line of the first operation of each.
+  std::vector<std::pair<uint32_t, int32_t>> bulk_unread;
   uint32_t bulk_commits = 0;
   uint32_t init_fence_epoch = 0;  // its mbarrier.inits up to this epoch are behind fence.mbarrier_init
   bool memory_fence = false;      // has executed fence.acq_rel/sc: its relaxed atomics may carry order
@@ -62,7 +64,7 @@ struct WarpState {
   };
   LastRecord last_record[2][2];  // the latest record by write and `again`, for reuse
   uint32_t wgmma_issued = 0;
-  std::vector<uint32_t> wgmma_commits;  // wgmma_issued at each commit
+  std::vector<uint32_t> wgmma_commits;  // wgmma_issued at the latest commits
   // Registers (registers.cpp), by frame offset / 8.
   struct Register {
     uint32_t accumulator = 0,
@@ -220,15 +222,20 @@ class Checker : public Observer {
   void on_map_use(Warp&, const Inst&, int lane, uint64_t address) override;
   void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
 
+  // Bytes of the tables of past accesses. When they have grown by least_growth, what nobody can ask about any more is
+  // dropped; 0: before every access, for tests.
+  size_t table_bytes() const { return records_.bytes() + ops_.size() * sizeof(OpState) + snapshot_bytes_; }
+  size_t least_growth = 16 << 20;
+
  private:
   const Program* program_ = nullptr;
   Machine* machine_ = nullptr;
   Records records_;
   GlobalShadow global_;
   std::vector<OpState> ops_;
-  // For each cp.async.mbarrier.arrive under way, which cp.async of its lanes come before it; and the one that lands now.
-  std::vector<std::array<uint32_t, 32>> copy_arrives_;
-  uint64_t landing_copy_arrive_ = 0;
+  // For each cp.async.mbarrier.arrive under way, which cp.async of its lanes come before it; and for the one that lands.
+  std::unordered_map<uint64_t, std::array<uint32_t, 32>> copy_arrives_;
+  std::array<uint32_t, 32> landing_copies_{};
   std::map<const Cluster*, ClusterState> clusters_;
   const Cta* last_cta_ = nullptr;
   ClusterState* last_cluster_ = nullptr;
@@ -266,6 +273,28 @@ class Checker : public Observer {
   void rotate(BarrierState& b);
   Component warpgroup_component(Warp& w);
   void strong_access(Warp& w, const AccessEvent& e);
+  size_t longest_wait_ =
+      0;  // the largest N of the program's wait_group N: commits before that many are settled
+  void keep_commit(std::vector<uint32_t>& commits, uint32_t issued);
+
+  // ---- what nobody can ask about any more (collect.cpp)
+  size_t collect_at_ = 0;      // table_bytes() for the next time
+  size_t snapshot_bytes_ = 0;  // of the clocks kept for other clusters since the last time, about
+  void collect_when_due() {
+    if (table_bytes() >= collect_at_) collect();
+  }
+  void collect();
+  template <class F>
+  void replace_tags(F f);
+  template <class F>
+  void each_op_in_use(F f);
+  template <class F>
+  void each_clock(F f);
+  bool running(uint32_t cluster) const;
+  void drop_ops();
+  void drop_weak_arrivals();
+  void drop_clocks();
+  size_t shadow_bytes();
 
   // ---- checks (access.cpp)
   bool known(const Clock& clock, const Accessor& who, Tag single, Clock::Kind kind) const;
@@ -275,6 +304,8 @@ class Checker : public Observer {
   bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
   Tag first_unordered(const Accessor& who, Tag tag) const;
   bool reduces(Tag single) const;
+  bool implied(Tag earlier, Tag later) const;
+  Tag with_reader(const Accessor& who, Tag readers, Tag me);
   Tag with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space);
   void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                   Space space);
@@ -312,6 +343,10 @@ class Checker : public Observer {
   uint64_t map_in_use_ = 0;  // by the copy that is about to be issued, at map_used_by_
   const Inst* map_used_by_ = nullptr;
   std::vector<Tag> map_writers(uint64_t address);
+  uint64_t map_contents(uint64_t address);  // tells who wrote it from who did before
+  bool covers(const MapRelease& r, Tag write) const;
+  void drop_map_users();
+  void drop_map_fences();
   void map_released(Warp& w, uint32_t mask);
   void map_acquired(Warp& w, int lane, uint64_t address);
   void check_map_edit(const Accessor& who, uint64_t address, uint64_t bytes);
@@ -347,7 +382,8 @@ class Checker : public Observer {
   void check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierState& b);
   void check_arrive_scope(const Accessor& who, Tag prior, uint64_t address);
   void check_cluster_exit(CtaState& cta);
-  void left_behind(const OpState& op, Cta& cta, bool store);
+  void store_left_behind(int32_t source, Warp& w);
+  void copy_left_behind(const OpState& op, Cta& cta);
 };
 
 }  // namespace emu::check

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -40,6 +41,9 @@ inline uint32_t lanes_at_least(const uint32_t* a, const uint32_t* b) {
 class Clock {
  public:
   enum Kind { order, fenced, relayed };
+  using Foreigner =
+      std::pair<uint32_t, std::shared_ptr<const Clock>>;  // another cluster's number, and its clock
+  using Foreigners = std::vector<Foreigner>;
 
   uint32_t get(Kind kind, Component c) const { return c < values_[kind].size() ? values_[kind][c] : 0; }
   void raise(Kind kind, Component c, uint32_t value) {
@@ -79,7 +83,7 @@ class Clock {
       const uint32_t* b = theirs.data();
       for (size_t i = 0, n = theirs.size(); i < n; ++i) a[i] = a[i] < b[i] ? b[i] : a[i];
     }
-    for (auto& [cluster, clock] : other.foreign_) join_foreign(cluster, clock);
+    join_foreigners(other);
     touch();
     last_joined_ = other.version_;  // clocks only grow: joining the same contents again changes nothing
   }
@@ -91,40 +95,66 @@ class Clock {
     for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
     touch();
   }
+  size_t bytes() const { return sizeof *this + 3 * sizeof(uint32_t) * values_[order].size(); }  // about
   bool same_as(const Clock& other) const {
     if (version_ == other.version_) return true;
     for (int k = 0; k < 3; ++k)
       if (values_[k] != other.values_[k]) return false;
-    return foreign_ == other.foreign_;
+    return foreign_ == other.foreign_ || (foreign_ && other.foreign_ && *foreign_ == *other.foreign_);
   }
 
   // What is known of the threads of another cluster (through global memory).
   const Clock* foreign(uint32_t cluster) const {
-    for (auto& f : foreign_)
-      if (f.first == cluster) return f.second.get();
-    return nullptr;
+    if (!foreign_) return nullptr;
+    const auto f = std::lower_bound(foreign_->begin(), foreign_->end(), cluster,
+                                    [](const Foreigner& a, uint32_t c) { return a.first < c; });
+    return f != foreign_->end() && f->first == cluster ? f->second.get() : nullptr;
   }
-  void join_foreign(uint32_t cluster, const std::shared_ptr<const Clock>& clock) {
-    for (auto& f : foreign_)
-      if (f.first == cluster) {
-        if (f.second == clock) return;
-        auto merged = std::make_shared<Clock>(*f.second);
-        merged->join(*clock);
-        f.second = merged;
-        touch();
-        return;
+  // Joins what the other clock knows of clusters but `self`.
+  void join_foreigners(const Clock& other, uint32_t self = 0) {
+    if (!other.foreign_ || other.foreign_ == foreign_) return;
+    if (!foreign_ && !other.foreign(self)) {
+      foreign_ = other.foreign_;
+      touch();
+      return;
+    }
+    auto all = std::make_shared<Foreigners>();
+    const Foreigners none, &mine = foreign_ ? *foreign_ : none;
+    auto m = mine.begin();
+    bool grown = false;
+    for (const Foreigner& f : *other.foreign_) {
+      if (f.first == self) continue;
+      while (m != mine.end() && m->first < f.first) all->push_back(*m++);
+      if (m == mine.end() || m->first != f.first) {
+        all->push_back(f);
+        grown = true;
+        continue;
       }
-    foreign_.push_back({cluster, clock});
+      all->push_back(*m++);
+      if (all->back().second == f.second) continue;
+      auto joined = std::make_shared<Clock>(*all->back().second);
+      joined->join(*f.second);
+      all->back().second = std::move(joined);
+      grown = true;
+    }
+    if (!grown) return;
+    all->insert(all->end(), m, mine.end());
+    foreign_ = std::move(all);
     touch();
   }
-  const std::vector<std::pair<uint32_t, std::shared_ptr<const Clock>>>& foreigners() const {
-    return foreign_;
+  void join_foreigner(uint32_t cluster, std::shared_ptr<const Clock> clock) {
+    Clock one;
+    one.foreign_ = std::make_shared<Foreigners>(1, Foreigner(cluster, std::move(clock)));
+    join_foreigners(one);
   }
-  void forget_foreigners() { foreign_.clear(); }
+  void forget_foreigners() { foreign_ = nullptr; }
+  const std::shared_ptr<const Foreigners>& foreigners() const { return foreign_; }
+  // For those that only leave out clusters that nothing will be asked about.
+  void set_foreigners(const std::shared_ptr<const Foreigners>& fewer) { foreign_ = fewer; }
 
  private:
   std::vector<uint32_t> values_[3];
-  std::vector<std::pair<uint32_t, std::shared_ptr<const Clock>>> foreign_;
+  std::shared_ptr<const Foreigners> foreign_;        // by cluster, ascending; clocks share it
   uint64_t version_ = 0, last_joined_ = UINT64_MAX;  // equal versions: equal contents
   static inline uint64_t next_version_ = 0;
   void touch() { version_ = ++next_version_; }

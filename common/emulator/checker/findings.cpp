@@ -465,29 +465,37 @@ void Checker::check_cluster_exit(CtaState& cta) {
   }
 }
 
-// A CTA or thread that ends with copies outstanding.
-void Checker::left_behind(const OpState& op, Cta& cta, bool store) {
+// A thread that exits with bulk stores outstanding; source: of the first.
+void Checker::store_left_behind(int32_t source, Warp& w) {
+  Finding f;
+  f.id = "exit-before-drain";
+  f.line = line_at(source);
+  f.where = f.line.text() + "  " + w.cta.text() + " warp " + std::to_string(w.index);
+  set_place(f, w.cta, w.index);
+  f.title = "a thread exits while its bulk store may still be reading shared memory";
+  f.why =
+      "Shared memory is given to another CTA when this one ends; the store would then read that CTA's "
+      "bytes.";
+  f.hint =
+      "commit the group and execute cp.async.bulk.wait_group.read 0 in the issuing thread before it "
+      "returns";
+  Accessor nobody;
+  report(f, nobody, -1);
+}
+
+// A CTA that ends with a copy into it outstanding.
+void Checker::copy_left_behind(const OpState& op, Cta& cta) {
   Finding f;
   f.id = "exit-before-drain";
   f.line = line_at(op.source);
   f.where = f.line.text() + "  " + cta.text() + " warp " + std::to_string(op.warp);
   set_place(f, cta, op.warp);
-  if (store) {
-    f.title = "a thread exits while its bulk store may still be reading shared memory";
-    f.why =
-        "Shared memory is given to another CTA when this one ends; the store would then read that CTA's "
-        "bytes.";
-    f.hint =
-        "commit the group and execute cp.async.bulk.wait_group.read 0 in the issuing thread before it "
-        "returns";
-  } else {
-    f.title = "a CTA ends while a copy into its shared memory may still be in flight";
-    f.state = op.barrier ? "nobody has waited for phase " + std::to_string(op.done_value - 1) + " of " +
-                               op.barrier->name()
-                         : "";
-    f.why = "The bytes would land in shared memory that belongs to another CTA by then.";
-    f.hint = "do not issue copies past the last tile, or wait for them before the CTA ends";
-  }
+  f.title = "a CTA ends while a copy into its shared memory may still be in flight";
+  f.state = op.barrier ? "nobody has waited for phase " + std::to_string(op.done_value - 1) + " of " +
+                             op.barrier->name()
+                       : "";
+  f.why = "The bytes would land in shared memory that belongs to another CTA by then.";
+  f.hint = "do not issue copies past the last tile, or wait for them before the CTA ends";
   Accessor nobody;
   report(f, nobody, -1);
 }

@@ -14,7 +14,13 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   global_.clear();
   ops_.assign(1, OpState());
   copy_arrives_.clear();
-  landing_copy_arrive_ = 0;
+  collect_at_ = least_growth;
+  snapshot_bytes_ = 0;
+  longest_wait_ = 0;
+  for (const Instruction* text : program.sources)
+    if (std::count(text->modifiers.begin(), text->modifiers.end(), "wait_group") &&
+        text->operands[0].kind == Operand::Kind::integer)
+      longest_wait_ = std::max<size_t>(longest_wait_, text->operands[0].bits);
   clusters_.clear();
   last_cta_ = nullptr;
   global_words_.clear();
@@ -268,9 +274,8 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
   if (op == MbarrierOp::cp_async_arrive) {
     const LaneState& arrives =
         cta_of(w.cta).warps[static_cast<size_t>(w.index)].lanes[static_cast<size_t>(lane)];
-    if (landing_copy_arrive_ && arrives.cp_component)
-      b.gathering.raise(Clock::order, arrives.cp_component,
-                        copy_arrives_[landing_copy_arrive_ - 1][static_cast<size_t>(lane)]);
+    if (arrives.cp_component)
+      b.gathering.raise(Clock::order, arrives.cp_component, landing_copies_[static_cast<size_t>(lane)]);
     return;
   }
   if (op == MbarrierOp::complete_tx) return;  // the engine's: on_async_complete
@@ -323,16 +328,23 @@ void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier&
 
 // ---- async-groups
 
+// A wait looks no further back than the longest one of the program.
+void Checker::keep_commit(std::vector<uint32_t>& commits, uint32_t issued) {
+  if (commits.size() > 2 * longest_wait_ + 64)
+    commits.erase(commits.begin(), commits.end() - static_cast<std::ptrdiff_t>(longest_wait_ + 1));
+  commits.push_back(issued);
+}
+
 void Checker::on_commit(Warp& w, const Inst&, uint32_t mask, GroupKind kind) {
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == GroupKind::wgmma) {
-    state.wgmma_commits.push_back(state.wgmma_issued);
+    keep_commit(state.wgmma_commits, state.wgmma_issued);
     return;
   }
   for_lanes(mask, [&](int l) {
     LaneState& lane = state.lanes[static_cast<size_t>(l)];
     if (kind == GroupKind::cp_async)
-      lane.cp_commits.push_back(lane.cp_issued);
+      keep_commit(lane.cp_commits, lane.cp_issued);
     else
       ++lane.bulk_commits;
   });
@@ -361,6 +373,8 @@ void Checker::on_group_wait(Warp& w, const Inst&, uint32_t mask, GroupKind kind,
     } else if (lane.bulk_commits > n) {
       const uint32_t done = lane.bulk_commits - n;
       lane.bulk_read = std::max(lane.bulk_read, done);
+      auto& unread = lane.bulk_unread;
+      while (!unread.empty() && unread.front().first <= lane.bulk_read) unread.erase(unread.begin());
       if (!read) lane.bulk_done = std::max(lane.bulk_done, done);
     }
   });
@@ -404,23 +418,20 @@ void Checker::strong_access(Warp& w, const AccessEvent& e) {
     if (reads && found != global_words_.end()) {
       const auto seen = found->second;
       update(state, one, [&](Clock& c) {
-        for (auto& [other, clock] : seen->foreigners())
-          if (other == cluster)
-            c.join(*clock);
-          else
-            c.join_foreign(other, clock);
+        if (const Clock* ours = seen->foreign(cluster)) c.join(*ours);
+        c.join_foreigners(*seen, cluster);
       });
     }
     if (writes) {
       auto& word = global_words_[e.addr[l]];
       auto mine = std::make_shared<Clock>();
       publish(w.cta, w.index, one, *mine);
+      snapshot_bytes_ += mine->bytes();
       auto merged = std::make_shared<Clock>();
-      if (word)
-        for (auto& [other, clock] : word->foreigners()) merged->join_foreign(other, clock);
-      for (auto& [other, clock] : mine->foreigners()) merged->join_foreign(other, clock);
+      if (word) merged->join_foreigners(*word);
+      merged->join_foreigners(*mine);
       mine->forget_foreigners();
-      merged->join_foreign(cluster, mine);
+      merged->join_foreigner(cluster, mine);
       word = merged;
     }
   });

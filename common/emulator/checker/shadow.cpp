@@ -32,6 +32,7 @@ Tag Records::combine(Tag a, Tag b) {
     set.kind = Record::Kind::set;
     set.detail = static_cast<uint32_t>(sets_.size());
     sets_.push_back(members);
+    set_members_ += members.size();
     result = add(set) << 5;
   }
   return combined_[key] = result;
@@ -48,7 +49,49 @@ void Records::clear() {
   records_[kStrong >> 5].kind = Record::Kind::strong;
   epochs_.clear();
   sets_.clear();
+  set_members_ = 0;
   combined_.clear();
+  places_.clear();
+}
+
+void Records::mark(Tag tag) {
+  uint32_t& place = places_[tag >> 5];
+  if (place) return;
+  place = 1;
+  const Record& r = of(tag);
+  if (r.kind == Record::Kind::set)
+    for (Tag member : sets_[r.detail]) mark(member);
+}
+
+void Records::drop_unmarked() {
+  combined_.clear();
+  std::vector<uint32_t> blocks(epochs_.size());  // not 0 when used; then the new number
+  each_marked([&](const Record& r) {
+    if (r.kind == Record::Kind::threads) blocks[r.detail] = 1;
+  });
+  uint32_t kept_blocks = 0, kept_sets = 0, kept = 1;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    if (!blocks[b]) continue;
+    epochs_[kept_blocks] = epochs_[b];
+    blocks[b] = kept_blocks++;
+  }
+  epochs_.resize(kept_blocks);
+  set_members_ = 0;
+  // Sets are as old as their records, and younger than their members.
+  for (size_t i = 1; i < places_.size(); ++i) {
+    if (!places_[i]) continue;
+    Record& r = records_[kept] = records_[i];
+    places_[i] = kept++;
+    if (r.kind == Record::Kind::threads) r.detail = blocks[r.detail];
+    if (r.kind != Record::Kind::set) continue;
+    std::vector<Tag> members = std::move(sets_[r.detail]);
+    for (Tag& member : members) member = moved(member);
+    set_members_ += members.size();
+    sets_[kept_sets] = std::move(members);
+    r.detail = kept_sets++;
+  }
+  sets_.resize(kept_sets);
+  records_.resize(kept);
 }
 
 }  // namespace emu::check

@@ -1,6 +1,7 @@
 // Shadow memory: for every byte, who wrote it last and who has read it since.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -59,14 +60,31 @@ class Records {
       f(tag);
     }
   }
-  size_t size() const { return records_.size(); }
   void clear();
+
+  // ---- records that nobody can ask about any more go (collect.cpp): start_marking(), mark() what must stay,
+  // drop_unmarked(). Then records have other numbers: moved() gives the new tag for an old one that was marked.
+  size_t bytes() const {
+    return records_.size() * sizeof(Record) + epochs_.size() * sizeof(epochs_[0]) +
+           sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) + combined_.size() * 64;
+  }
+  void start_marking() { places_.assign(records_.size(), 0); }
+  void mark(Tag tag);
+  void drop_unmarked();
+  Tag moved(Tag tag) const { return places_[tag >> 5] << 5 | (tag & 31); }
+  template <class F>
+  void each_marked(F f) {  // f(Record&), before drop_unmarked()
+    for (size_t i = 1; i < places_.size(); ++i)
+      if (places_[i]) f(records_[i]);
+  }
 
  private:
   std::vector<Record> records_;
   std::vector<std::array<uint32_t, 32>> epochs_;
   std::vector<std::vector<Tag>> sets_;
+  size_t set_members_ = 0;  // of all sets
   std::unordered_map<uint64_t, Tag> combined_;
+  std::vector<uint32_t> places_;  // by record: not 0 when marked; after drop_unmarked(), its new number
 };
 
 // A run of bytes. 8 bytes of shadow for each byte.
@@ -76,6 +94,17 @@ class Shadow {
   Tag* writes() { return write_.data(); }
   Tag* reads() { return read_.data(); }
   size_t size() const { return write_.size(); }
+  // Replaces every tag t but 0 by f(t); f is called once for a run of equal ones.
+  template <class F>
+  void replace(F f) {
+    for (auto* tags : {&write_, &read_})
+      for (auto run = tags->begin(); run != tags->end();) {
+        const Tag tag = *run;
+        const auto end = std::find_if(run, tags->end(), [&](Tag t) { return t != tag; });
+        if (const Tag now = tag ? f(tag) : tag; now != tag) std::fill(run, end, now);
+        run = end;
+      }
+  }
 
  private:
   std::vector<Tag> write_, read_;
@@ -112,6 +141,7 @@ class GlobalShadow {
     last_ = nullptr;
   }
   bool empty() const { return pages_.empty(); }
+  size_t pages() const { return pages_.size(); }
   template <class F>
   void each_page(F f) {  // f(Shadow&)
     for (auto& page : pages_) f(*page.second);

@@ -1,20 +1,12 @@
 // Tensor maps in global memory. A copy reads its map through the tensormap proxy: what threads, or the host, wrote there
 // is seen only after a release fence behind the writes and an acquire fence in the CTA of the copy (PTX ISA 9.7.13.4);
 // and a map must not be changed while a copy that uses it is under way.
+#include <set>
+
 #include "emulator/checker/checker.hpp"
 #include "emulator/tensor_map.hpp"
 
 namespace emu::check {
-
-namespace {
-
-uint64_t digest(const std::vector<Tag>& tags) {
-  uint64_t hash = 0;
-  for (Tag t : tags) hash = (hash ^ t) * 0x100000001b3ull;
-  return hash;
-}
-
-}  // namespace
 
 // Who wrote the bytes of the map in this launch: one tag for every run of bytes.
 std::vector<Tag> Checker::map_writers(uint64_t address) {
@@ -24,6 +16,24 @@ std::vector<Tag> Checker::map_writers(uint64_t address) {
     if (t && (tags.empty() || tags.back() != t)) tags.push_back(t);
   }
   return tags;
+}
+
+// The release fence comes after the write and all that was known of it.
+bool Checker::covers(const MapRelease& r, Tag write) const {
+  ClusterState there;
+  there.index = r.cluster;
+  there.threads_per_cta = r.threads_per_cta;
+  Accessor releaser;
+  releaser.cluster = &there;
+  bool all = true;
+  records_.each(write, [&](Tag single) { all = all && known(r.covers, releaser, single, Clock::order); });
+  return all;
+}
+
+uint64_t Checker::map_contents(uint64_t address) {
+  uint64_t hash = 0;
+  for (Tag t : map_writers(address)) hash = (hash ^ t) * 0x100000001b3ull;
+  return hash;
 }
 
 void Checker::map_released(Warp& w, uint32_t mask) {
@@ -36,6 +46,7 @@ void Checker::map_released(Warp& w, uint32_t mask) {
   r.thread = thread_component(w.cta, w.index, lane);
   r.epoch = state.epoch[static_cast<size_t>(lane)];
   publish(w.cta, w.index, mask, r.covers);
+  snapshot_bytes_ += r.covers.bytes();
   map_releases_.push_back(std::move(r));
 }
 
@@ -52,19 +63,12 @@ void Checker::map_acquired(Warp& w, int lane, uint64_t address) {
   a.rank = static_cast<uint16_t>(w.cta.cluster_rank);
   a.thread = thread_component(w.cta, w.index, lane);
   a.epoch = state.epoch[static_cast<size_t>(lane)];
-  a.contents = digest(writers);
+  a.contents = map_contents(address);
   a.released = true;
   for (Tag t : writers) {
     bool covered = false;
     for (const MapRelease& r : map_releases_) {
-      ClusterState there;
-      there.index = r.cluster;
-      there.threads_per_cta = r.threads_per_cta;
-      Accessor releaser = who;
-      releaser.cluster = &there;
-      bool all = true;
-      records_.each(t, [&](Tag single) { all = all && known(r.covers, releaser, single, Clock::order); });
-      if (!all) continue;
+      if (!covers(r, t)) continue;
       covered = covered || (r.cluster == cluster.index && r.thread == a.thread);
       for (const Knowledge& k : state.knowledge) {
         const Clock* clock = r.cluster == cluster.index ? &k.clock : k.clock.foreign(r.cluster);
@@ -100,7 +104,7 @@ void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
       return;
     }
   const MapState::Acquired* found = nullptr;
-  const uint64_t contents = digest(writers);
+  const uint64_t contents = map_contents(address);
   const Component me = thread_component(w.cta, w.index, lane);
   for (const MapState::Acquired& a : maps_[address].acquired) {
     if (a.contents != contents || a.cluster != cluster.index || a.rank != w.cta.cluster_rank) continue;
@@ -158,6 +162,64 @@ void Checker::check_map_edit(const Accessor& who, uint64_t address, uint64_t byt
     }
     it->second.users.clear();
   }
+}
+
+// ---- what nobody can ask about any more (collect.cpp)
+
+// Of the copies that complete on one component the latest stands for all. Of CTAs that have ended, the latest
+// kEndedUsers copies are kept: an edit by a later CTA is compared with no more.
+void Checker::drop_map_users() {
+  constexpr size_t kEndedUsers = 256;
+  for (auto& [address, map] : maps_) {
+    std::map<std::pair<uint32_t, Component>, uint32_t> latest;  // value by cluster and component
+    std::vector<Tag> kept;
+    size_t ended = 0;
+    for (auto user = map.users.rbegin(); user != map.users.rend(); ++user) {
+      const OpState& op = ops_[records_.of(*user).detail];
+      if (op.done) {
+        uint32_t& value = latest[{op.cluster, op.done}];
+        if (op.landed && value >= op.done_value) continue;
+        value = std::max(value, op.done_value);
+      }
+      if (running(op.cluster) || ++ended <= kEndedUsers) kept.push_back(*user);
+    }
+    map.users.assign(kept.rbegin(), kept.rend());
+  }
+}
+
+// Acquisitions of other contents than those of now, or by CTAs that have ended; and of the releases of a thread, those
+// that cover no present byte of global memory which an earlier one does not.
+void Checker::drop_map_fences() {
+  for (auto& [address, map] : maps_) {
+    const uint64_t now = map_contents(address);
+    std::vector<MapState::Acquired> kept;
+    for (const MapState::Acquired& a : map.acquired) {
+      bool needed = a.contents == now && running(a.cluster);
+      for (const MapState::Acquired& k : kept)
+        needed = needed && !(k.cluster == a.cluster && k.thread == a.thread && k.released == a.released);
+      if (needed) kept.push_back(a);
+    }
+    map.acquired = std::move(kept);
+  }
+  if (map_releases_.empty()) return;
+  std::set<Tag> written;
+  global_.each_page([&](Shadow& page) {
+    for (size_t i = 0; i < page.size(); ++i)
+      if (page.writes()[i] && (!i || page.writes()[i] != page.writes()[i - 1]))
+        written.insert(page.writes()[i]);
+  });
+  std::vector<MapRelease> kept;
+  for (MapRelease& r : map_releases_) {
+    bool needed = false;
+    for (Tag t : written) {
+      bool covered = !covers(r, t);
+      for (const MapRelease& k : kept)
+        covered = covered || (k.cluster == r.cluster && k.thread == r.thread && covers(k, t));
+      needed = needed || !covered;
+    }
+    if (needed) kept.push_back(std::move(r));
+  }
+  map_releases_ = std::move(kept);
 }
 
 }  // namespace emu::check
