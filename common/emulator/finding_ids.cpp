@@ -164,10 +164,10 @@ const std::vector<FindingId>& finding_ids() {
       {"warp-not-converged", kThreads, "a matrix instruction is executed by a part of a warp",
        "ldmatrix, stmatrix and mma are executed by whole warps", "9.7.14.5"},
       {"missing-grid-wait", kThreads,
-       "a thread or copy uses what the grid in front writes, without griddepcontrol.wait",
+       "a thread or copy uses what the grid in front writes, or writes what that one reads, without "
+       "griddepcontrol.wait",
        "a grid that was launched to start early, after one that executes griddepcontrol.launch_dependents, "
-       "sees the writes "
-       "of that one after griddepcontrol.wait",
+       "sees the writes of that one, and comes after its reads, only behind griddepcontrol.wait",
        "9.7.13.14: griddepcontrol"},
       {"cluster-exit", kThreads, "the shared memory of a CTA that has ended is used by another CTA or a copy",
        "a CTA stays until the last access of its cluster to its memory: barrier.cluster before the end",

@@ -56,6 +56,8 @@ class Observer {
   virtual void on_exit(Warp&, const Inst&, uint32_t /*mask*/) {}
 
   virtual void on_access(Warp&, const Inst&, const AccessEvent&) {}
+  // A thread has got these bytes of global memory from malloc().
+  virtual void on_malloc(Warp&, uint64_t /*address*/, uint64_t /*bytes*/) {}
   virtual void on_fence(Warp&, const Inst&, uint32_t /*mask*/, FenceKind, bool /*cluster_or_wider*/) {}
   // Before an instruction of a warp whose watch_registers is set.
   virtual void on_instruction(Warp&, const Inst&) {}

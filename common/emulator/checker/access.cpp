@@ -24,7 +24,7 @@ bool Checker::known(const Clock& clock, const Accessor& who, Tag tag, Clock::Kin
 }
 
 // Whether the accesses of a record were made by the accessor's warp.
-static bool of_warp(const Record& r, const Accessor& who) {
+bool Checker::of_warp(const Record& r, const Accessor& who) {
   return r.warp == who.hardware->index && r.rank == who.cta->cta->cluster_rank &&
          r.cluster == who.cluster->index;
 }
@@ -136,6 +136,11 @@ bool Checker::implied(Tag earlier, Tag later) const {
   const Record &a = records_.of(earlier), &b = records_.of(later);
   if (a.kind != Record::Kind::op || b.kind != a.kind || a.cluster != b.cluster) return false;
   const OpState &before = ops_[a.detail], &after = ops_[b.detail];
+  if (before.kind == AsyncOp::Kind::cp_async) {
+    const int lane = Records::lane_of(earlier);
+    return after.done == before.done && lane == Records::lane_of(later) &&
+           before.lane_value[static_cast<size_t>(lane)] <= after.lane_value[static_cast<size_t>(lane)];
+  }
   return after.done && before.done == after.done && before.done_value <= after.done_value;
 }
 
@@ -217,7 +222,7 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
     }
     i = end;
   }
-  if (space != Space::shared) return;
+  if (!read) return;
   all_same = !differing(read, bytes);
   for (size_t i = 0; i < bytes;) {
     const size_t end = run_end(read, i, bytes, all_same);
@@ -236,13 +241,14 @@ void Checker::check_read(const Accessor& who, Tag* write, Tag* read, size_t byte
   }
 }
 
+// read: null for global memory, whose readers are kept by words (global.cpp).
 void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                           Space space) {
   const bool reducing = who.op && reduces(me);
-  const bool one_writer = !differing(write, bytes), one_reader = !differing(read, bytes);
+  const bool one_writer = !differing(write, bytes), one_reader = !read || !differing(read, bytes);
   for (size_t i = 0; i < bytes;) {
     const size_t end = std::min(run_end(write, i, bytes, one_writer), run_end(read, i, bytes, one_reader));
-    const Tag readers = read[i], writer = write[i];
+    const Tag readers = read ? read[i] : 0, writer = write[i];
     Tag now = me;
     if (readers && !settled(who, readers, &good_readers_)) {
       conflict(who, true, first_unordered(who, readers), false, address + i, space);
@@ -257,7 +263,7 @@ void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t byt
     std::fill(write + i, write + end, now);
     i = end;
   }
-  std::fill(read, read + bytes, 0u);
+  if (read) std::fill(read, read + bytes, 0u);
 }
 
 void Checker::check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write) {
@@ -274,22 +280,16 @@ void Checker::check_range(const Accessor& who, const MemoryRange& range, Tag me,
     return;
   }
   if (!in_front_.empty()) check_grid_dependency(who, range.address, range.bytes, write);
-  // Global memory: writes and reads-after-writes; a read is not remembered.
-  for (uint64_t address = range.address, left = range.bytes; left;) {
-    const uint64_t offset = address % GlobalShadow::kPage,
-                   here = std::min(left, GlobalShadow::kPage - offset);
-    Shadow* page = write ? &global_.at(address) : global_.find(address);
-    if (page) {
-      Tag* writes = page->writes() + offset;
-      Tag* reads = page->reads() + offset;
-      if (write)
-        check_write(who, writes, reads, here, me, address, Space::global);
-      else
-        check_read(who, writes, reads, here, me, address, Space::global);
-    }
-    address += here;
-    left -= here;
-  }
+  if (write)
+    check_overwritten(who, range.address, range.bytes);
+  else
+    note_read(who, range.address, range.bytes, me);
+  each_page_of(range.address, range.bytes, [&](uint64_t address, uint64_t offset, uint64_t here) {
+    if (write)
+      check_write(who, &global_.written.at(address).last[offset], nullptr, here, me, address, Space::global);
+    else if (Writers* page = global_.written.find(address))
+      check_read(who, &page->last[offset], nullptr, here, me, address, Space::global);
+  });
 }
 
 // A record of this warp's threads at this instruction; the latest one serves again while nothing was released.
@@ -473,8 +473,7 @@ void Checker::on_async_issue(AsyncOp& op) {
     size_t i = 0;
     for_lanes(op.lanes, [&](int l) {
       who.lanes = 1u << l;
-      if (i < sources.size() && sources.size() == destinations.size())
-        check_range(who, sources[i], reads | static_cast<Tag>(l), false);
+      check_range(who, sources[i], reads | static_cast<Tag>(l), false);
       check_range(who, destinations[i++], writes | static_cast<Tag>(l), true);
     });
     return;

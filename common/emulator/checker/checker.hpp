@@ -1,5 +1,5 @@
 // The checker: happens-before over threads, engine operations and proxies, for every byte of shared memory and the
-// global bytes a kernel writes. It watches through observer.hpp and changes nothing.
+// global bytes a kernel touches. It watches through observer.hpp and changes nothing.
 //
 // How a copy is ordered: when it is issued, its bytes are marked as written by it, and the mark says what a reader
 // must have seen: phase p of mbarrier B, or group g of thread t. A reader whose clock does not hold that is reported,
@@ -205,6 +205,7 @@ class Checker : public Observer {
   void on_cta_end(Cta&) override;
   void on_exit(Warp&, const Inst&, uint32_t mask) override;
   void on_access(Warp&, const Inst&, const AccessEvent&) override;
+  void on_malloc(Warp&, uint64_t address, uint64_t bytes) override;
   void on_fence(Warp&, const Inst&, uint32_t mask, FenceKind, bool cluster_or_wider) override;
   void on_warp_sync(Warp&, const Inst&, uint32_t mask) override;
   void on_instruction(Warp&, const Inst&) override;
@@ -258,6 +259,7 @@ class Checker : public Observer {
   void start_access() {
     start_event();
     good_write_ = good_read_ = good_writer_ = good_readers_ = combined_from_ = 0;
+    for (EarlierReader& r : seen_readers_) r.record = 0;
   }
 
   // ---- clocks (order.cpp)
@@ -285,7 +287,7 @@ class Checker : public Observer {
   }
   void collect();
   template <class F>
-  void replace_tags(F f);
+  void replace_all_tags(F f);
   template <class F>
   void each_op_in_use(F f);
   template <class F>
@@ -298,6 +300,7 @@ class Checker : public Observer {
 
   // ---- checks (access.cpp)
   bool known(const Clock& clock, const Accessor& who, Tag single, Clock::Kind kind) const;
+  static bool of_warp(const Record& r, const Accessor& who);
   bool own(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
   uint32_t plain_lanes(const Accessor& who, Tag tag, bool fenced);
   bool settled(const Accessor& who, Tag tag, Tag* memo);
@@ -330,10 +333,27 @@ class Checker : public Observer {
   void check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t op, const Accessor& who);
   void check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor& who);
 
+  // ---- global memory that is read and then written (global.cpp)
+  bool landed_somewhere(const Accessor& who, Tag read) const;
+  struct EarlierReader {
+    uint32_t record = 0;
+    uint32_t before = 0;  // lanes whose read all lanes of the instruction are ordered after
+    uint64_t place = 0;   // in the order of the grid, but for the lane
+    bool mine = false;    // threads of the accessor's own warp
+    bool open = false;    // of lanes that are not in `before` there is more to be said
+  };
+  EarlierReader seen_readers_[3];  // by the access at hand
+  const EarlierReader& earlier_reader(const Accessor& who, EarlierReader& seen, Tag tag);
+  bool stands_for(const Accessor& who, const EarlierReader& r, Tag earlier, Tag me) const;
+  std::pair<Tag, Tag> two_readers(const Accessor& who, Tag one, Tag other, Tag me);
+  void note_read(const Accessor& who, uint64_t address, uint64_t bytes, Tag me);
+  void check_overwritten(const Accessor& who, uint64_t address, uint64_t bytes);
+
   // ---- the grid in front, which may still be running (launches.cpp)
   bool dependents_launched_ = false;  // by this grid
-  GlobalShadow in_front_;             // what the grid in front wrote, if it let this one start early
-  std::map<Tag, SourceLine> in_front_lines_;
+  GlobalShadow in_front_;             // what the grid in front used, if it let this one start early
+  Records in_front_records_;          // for its tags
+  std::map<int32_t, SourceLine> in_front_lines_;  // by Program source: the program may be gone
   void keep_for_dependents();
   void check_grid_dependency(const Accessor& who, uint64_t address, uint64_t bytes, bool write);
 
@@ -373,6 +393,7 @@ class Checker : public Observer {
   bool told(uint32_t what, int32_t source);
   static void set_place(Finding& f, const Cta& cta, int warp = -1);
   SourceLine line_at(int32_t source) const;
+  std::string barrier_name(const OpState& op) const;
   std::string describe(Tag tag) const;
   void completed_early(BarrierState& b, const OpState& op);
   bool wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, const Cta& cta, int warp,

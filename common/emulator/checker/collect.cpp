@@ -1,6 +1,6 @@
 // What the checker keeps of past accesses does not grow with the length of a launch: records, operations and clocks that
 // nothing in the shadows, in flight or in a running CTA refers to are dropped from time to time. What is left is in
-// proportion to the shared memory of the resident CTAs, their threads, and the global memory that the launch writes.
+// proportion to the shared memory of the resident CTAs, their threads, and the global memory that the launch touches.
 #include <set>
 
 #include "emulator/checker/checker.hpp"
@@ -15,11 +15,11 @@ bool Checker::running(uint32_t cluster) const {
 
 // Replaces every tag t that somebody may still ask about by f(t).
 template <class F>
-void Checker::replace_tags(F f) {
+void Checker::replace_all_tags(F f) {
   for (auto& [key, cluster] : clusters_)
     for (CtaState& cta : cluster.ctas)
       if (cta.shadow) cta.shadow->replace(f);
-  global_.each_page([&](Shadow& page) { page.replace(f); });
+  global_.each([&](std::vector<Tag>& tags) { replace_tags(tags, f); });
   for (auto& [address, map] : maps_)
     for (Tag& user : map.users) user = f(user);
 }
@@ -133,17 +133,18 @@ void Checker::drop_clocks() {
 }
 
 size_t Checker::shadow_bytes() {
-  size_t bytes = global_.pages() * GlobalShadow::kPage;
+  size_t tags = 0;
+  global_.each([&](std::vector<Tag>& page) { tags += page.size(); });
   for (auto& [key, cluster] : clusters_)
-    for (CtaState& cta : cluster.ctas) bytes += cta.shadow ? cta.shadow->size() : 0;
-  return bytes * 2 * sizeof(Tag);
+    for (CtaState& cta : cluster.ctas) tags += cta.shadow ? 2 * cta.shadow->size() : 0;
+  return tags * sizeof(Tag);
 }
 
 void Checker::collect() {
   drop_map_users();
   drop_map_fences();
   records_.start_marking();
-  replace_tags([&](Tag t) {
+  replace_all_tags([&](Tag t) {
     records_.mark(t);
     return t;
   });
@@ -151,7 +152,7 @@ void Checker::collect() {
   drop_weak_arrivals();
   drop_clocks();
   records_.drop_unmarked();
-  replace_tags([&](Tag t) { return records_.moved(t); });
+  replace_all_tags([&](Tag t) { return records_.moved(t); });
   for (auto& [address, map] : maps_)  // all that are left are of the present contents
     for (MapState::Acquired& a : map.acquired) a.contents = map_contents(address);
   for (auto& [key, cluster] : clusters_)

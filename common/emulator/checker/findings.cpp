@@ -49,13 +49,17 @@ SourceLine Checker::line_at(int32_t source) const {
   return program_->line_of(at);
 }
 
+std::string Checker::barrier_name(const OpState& op) const {
+  return running(op.cluster) ? op.barrier->name() : "a barrier of a CTA that has ended";
+}
+
 std::string Checker::describe(Tag tag) const {
   const Record& r = records_.of(tag);
   const std::string place = " at " + line_at(r.source).text();
   if (r.kind == Record::Kind::op) {
     const OpState& op = ops_[r.detail];
     std::string out = std::string(verb(op.kind)) + place;
-    if (op.barrier) out += " that completes on " + op.barrier->name();
+    if (op.barrier) out += " that completes on " + barrier_name(op);
     return out;
   }
   return "warp " + std::to_string(r.warp) + " lane " + std::to_string(Records::lane_of(tag)) + place;
@@ -139,6 +143,22 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
     f.title = "a copy overwrites a stage whose previous copy nobody is known to have waited for";
     f.why = "The thread that issues this copy is not ordered after the completion of the copy before it.";
     f.hint = "wait until the stage has been read: an empty barrier, or a barrier of the CTA, between the two";
+  } else if (space == Space::global && write && !prior_is_write && (before || who.op)) {
+    f.id = "overwritten-while-read";
+    f.title = before ? std::string("global memory is overwritten while ") + verb(before->kind) +
+                           " may still be reading it"
+                     : std::string(verb(who.op->kind)) +
+                           " overwrites global memory that a thread may still be reading";
+    f.why = before
+                ? "A copy reads its source until it completes; the writer has seen neither the phase of its "
+                  "mbarrier nor its group complete."
+                : "Nothing orders the thread that issues the store after the thread that reads.";
+    f.hint =
+        before
+            ? "wait for the copy first, and hand that on to the writer: a barrier, or in another CTA a flag "
+              "with release and acquire"
+            : "put a barrier between the read and the issue of the store; between CTAs a flag with release "
+              "and acquire";
   } else if (before && !prior_is_write && is_store(before->kind)) {
     f.id = "source-reused-before-read";
     f.title = "shared memory is overwritten while a store may still be reading it";

@@ -1,5 +1,5 @@
 // Two grids that overlap at the seam: the second was launched to start early, and the first has let it. What the first
-// wrote is there for the second only after griddepcontrol.wait (PTX ISA 9.7.13.14).
+// wrote is there for the second, and what it reads may be overwritten, only after griddepcontrol.wait (PTX ISA 9.7.13.14).
 #include "emulator/checker/checker.hpp"
 
 namespace emu::check {
@@ -20,15 +20,9 @@ void Checker::keep_for_dependents() {
   in_front_lines_.clear();
   if (!dependents_launched_) return;
   in_front_ = std::move(global_);
-  in_front_.each_page([&](Shadow& page) {
-    Tag last = 0;
-    for (size_t i = 0; i < page.size(); ++i) {
-      const Tag t = page.writes()[i];
-      if (!t || t == last) continue;
-      last = t;
-      if (!in_front_lines_.count(t))
-        records_.each(t, [&](Tag single) { in_front_lines_[t] = line_at(records_.of(single).source); });
-    }
+  in_front_records_ = std::move(records_);
+  in_front_records_.each_record([&](const Record& r) {
+    if (!in_front_lines_.count(r.source)) in_front_lines_[r.source] = line_at(r.source);
   });
 }
 
@@ -38,21 +32,23 @@ void Checker::check_grid_dependency(const Accessor& who, uint64_t address, uint6
     if (k.mask & who.lanes) waited = waited && k.clock.get(Clock::order, who.cluster->grid_wait) >= 1;
   if (waited) return;
   for (uint64_t a = address; a < address + bytes; ++a) {
-    const Tag t = in_front_.writer(a);
-    if (!t) continue;
+    const Tag writer = in_front_.writer(a), reader = write ? in_front_.reader(a) : 0;
+    if (!writer && !reader) continue;
     Finding f;
     f.id = "missing-grid-wait";
-    f.title = std::string("global memory that the grid in front writes is ") + (write ? "written" : "read") +
-              " without griddepcontrol.wait";
-    f.other_line = in_front_lines_[t];
-    f.state = "global memory " + machine_->memory.describe(a) + ": written by the grid in front at " +
-              f.other_line.text();
+    f.title = std::string("global memory that the grid in front ") + (writer ? "writes" : "reads") + " is " +
+              (write ? "written" : "read") + " without griddepcontrol.wait";
+    in_front_records_.each(writer ? writer : reader, [&](Tag single) {
+      f.other_line = in_front_lines_[in_front_records_.of(single).source];
+    });
+    f.state = "global memory " + machine_->memory.describe(a) + ": " + (writer ? "written" : "read") +
+              " by the grid in front at " + f.other_line.text();
     f.why =
         "The grid in front has executed griddepcontrol.launch_dependents, so this one may start while the "
         "other is still "
         "running; only griddepcontrol.wait waits for its end and its writes.";
     f.hint =
-        "griddepcontrol.wait in every thread that touches what the grid in front writes, or in one of them "
+        "griddepcontrol.wait in every thread that touches what the grid in front uses, or in one of them "
         "and a barrier "
         "after it";
     report(f, who, -1);

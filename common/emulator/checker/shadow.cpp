@@ -44,6 +44,15 @@ bool Records::seen_in(Tag set, Tag b) const {
   return it != combined_.end() && it->second == set;
 }
 
+void Readers::by_bytes() {
+  for (auto* tags : {&one, &other}) {
+    std::vector<Tag> bytes;
+    for (Tag t : *tags) bytes.insert(bytes.end(), size_t{1} << shift, t);
+    *tags = std::move(bytes);
+  }
+  shift = 0;
+}
+
 void Records::clear() {
   records_.assign(2, Record());
   records_[kStrong >> 5].kind = Record::Kind::strong;

@@ -60,6 +60,10 @@ class Records {
       f(tag);
     }
   }
+  template <class F>
+  void each_record(F f) const {  // f(const Record&)
+    for (size_t i = 1; i < records_.size(); ++i) f(records_[i]);
+  }
   void clear();
 
   // ---- records that nobody can ask about any more go (collect.cpp): start_marking(), mark() what must stay,
@@ -68,7 +72,10 @@ class Records {
     return records_.size() * sizeof(Record) + epochs_.size() * sizeof(epochs_[0]) +
            sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) + combined_.size() * 64;
   }
-  void start_marking() { places_.assign(records_.size(), 0); }
+  void start_marking() {
+    places_.assign(records_.size(), 0);
+    places_[kStrong >> 5] = 1;  // stays where it is
+  }
   void mark(Tag tag);
   void drop_unmarked();
   Tag moved(Tag tag) const { return places_[tag >> 5] << 5 | (tag & 31); }
@@ -87,70 +94,125 @@ class Records {
   std::vector<uint32_t> places_;  // by record: not 0 when marked; after drop_unmarked(), its new number
 };
 
-// A run of bytes. 8 bytes of shadow for each byte.
+// Replaces every tag t but 0 by f(t); f is called once for a run of equal ones.
+template <class F>
+void replace_tags(std::vector<Tag>& tags, F f) {
+  for (auto run = tags.begin(); run != tags.end();) {
+    const Tag tag = *run;
+    const auto end = std::find_if(run, tags.end(), [&](Tag t) { return t != tag; });
+    if (const Tag now = tag ? f(tag) : tag; now != tag) std::fill(run, end, now);
+    run = end;
+  }
+}
+
+// The shared memory of a CTA. 8 bytes of shadow for each byte.
 class Shadow {
  public:
   explicit Shadow(size_t bytes) : write_(bytes), read_(bytes) {}
   Tag* writes() { return write_.data(); }
   Tag* reads() { return read_.data(); }
   size_t size() const { return write_.size(); }
-  // Replaces every tag t but 0 by f(t); f is called once for a run of equal ones.
   template <class F>
   void replace(F f) {
-    for (auto* tags : {&write_, &read_})
-      for (auto run = tags->begin(); run != tags->end();) {
-        const Tag tag = *run;
-        const auto end = std::find_if(run, tags->end(), [&](Tag t) { return t != tag; });
-        if (const Tag now = tag ? f(tag) : tag; now != tag) std::fill(run, end, now);
-        run = end;
-      }
+    replace_tags(write_, f);
+    replace_tags(read_, f);
   }
 
  private:
   std::vector<Tag> write_, read_;
 };
 
-// Global memory, by pages that somebody touched.
-class GlobalShadow {
+// Global memory is looked at by pages of this many bytes.
+constexpr uint64_t kPage = 4096;
+
+// Calls f(address, offset in its page, bytes) for what lies on each page.
+template <class F>
+void each_page_of(uint64_t address, uint64_t bytes, F f) {
+  while (bytes) {
+    const uint64_t offset = address % kPage, here = std::min(bytes, kPage - offset);
+    f(address, offset, here);
+    address += here;
+    bytes -= here;
+  }
+}
+
+// Something for each page that somebody touched.
+template <class Page>
+class Pages {
  public:
-  static constexpr uint64_t kPage = 4096;
-  Shadow* find(uint64_t address) {
-    uint64_t page = address / kPage;
-    if (page == last_page_) return last_;
-    auto it = pages_.find(page);
-    if (it == pages_.end()) return nullptr;
-    last_page_ = page;
-    return last_ = it->second.get();
+  Page* find(uint64_t address) {
+    Recent& r = recent_[address / kPage % recent_.size()];
+    if (r.number == address / kPage) return r.page;
+    const auto it = pages_.find(address / kPage);
+    r = {address / kPage, it == pages_.end() ? nullptr : it->second.get()};
+    return r.page;
   }
-  // Who wrote the byte last; 0 where nobody is known to have.
-  Tag writer(uint64_t address) {
-    Shadow* page = find(address);
-    return page ? page->writes()[address % kPage] : 0;
-  }
-  Shadow& at(uint64_t address) {
-    if (Shadow* s = find(address)) return *s;
+  Page& at(uint64_t address) {
+    if (Page* page = find(address)) return *page;
     auto& slot = pages_[address / kPage];
-    slot = std::make_unique<Shadow>(kPage);
-    last_page_ = address / kPage;
-    last_ = slot.get();
-    return *last_;
+    slot = std::make_unique<Page>();
+    recent_[address / kPage % recent_.size()].page = slot.get();
+    return *slot;
   }
   void clear() {
     pages_.clear();
-    last_page_ = UINT64_MAX;
-    last_ = nullptr;
+    recent_.fill(Recent());
   }
   bool empty() const { return pages_.empty(); }
-  size_t pages() const { return pages_.size(); }
   template <class F>
-  void each_page(F f) {  // f(Shadow&)
+  void each(F f) {  // f(Page&)
     for (auto& page : pages_) f(*page.second);
   }
 
  private:
-  std::unordered_map<uint64_t, std::unique_ptr<Shadow>> pages_;
-  uint64_t last_page_ = UINT64_MAX;
-  Shadow* last_ = nullptr;
+  struct Recent {
+    uint64_t number = UINT64_MAX;
+    Page* page = nullptr;
+  };
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  std::array<Recent, 256> recent_;
+};
+
+// Who wrote each byte of a page last.
+struct Writers {
+  std::vector<Tag> last = std::vector<Tag>(kPage);
+};
+
+// Who has read a page since it was written, for each word; for each byte once somebody has read less than a word. Most
+// of what is read is never written, so of many readers two are kept (global.cpp says which); `other` is empty until
+// somebody is a second one.
+struct Readers {
+  uint32_t shift = 2;  // tag i stands for the bytes from i << shift on
+  std::vector<Tag> one = std::vector<Tag>(kPage / 4), other;
+  void by_bytes();  // from now on
+};
+
+struct GlobalShadow {
+  Pages<Writers> written;
+  Pages<Readers> read;
+  // Who wrote the byte last; 0 where nobody is known to have.
+  Tag writer(uint64_t address) {
+    Writers* page = written.find(address);
+    return page ? page->last[address % kPage] : 0;
+  }
+  // Somebody who has read it since.
+  Tag reader(uint64_t address) {
+    Readers* page = read.find(address);
+    return page ? page->one[address % kPage >> page->shift] : 0;
+  }
+  bool empty() const { return written.empty() && read.empty(); }
+  void clear() {
+    written.clear();
+    read.clear();
+  }
+  template <class F>
+  void each(F f) {  // f(std::vector<Tag>&)
+    written.each([&](Writers& page) { f(page.last); });
+    read.each([&](Readers& page) {
+      f(page.one);
+      f(page.other);
+    });
+  }
 };
 
 }  // namespace emu::check

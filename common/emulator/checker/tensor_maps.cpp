@@ -153,7 +153,7 @@ void Checker::check_map_edit(const Accessor& who, uint64_t address, uint64_t byt
       f.why =
           op.barrier
               ? "The thread is not ordered after the completion of the copy: the phase of " +
-                    op.barrier->name() + " that its bytes complete."
+                    barrier_name(op) + " that its bytes complete."
               : "The store is complete after cp.async.bulk.wait_group; .read covers the shared memory only.";
       f.hint = op.barrier ? "wait for the copy's mbarrier first, or change a second map in turn"
                           : "cp.async.bulk.wait_group 0 without .read first, or change a second map in turn";
@@ -203,10 +203,9 @@ void Checker::drop_map_fences() {
   }
   if (map_releases_.empty()) return;
   std::set<Tag> written;
-  global_.each_page([&](Shadow& page) {
-    for (size_t i = 0; i < page.size(); ++i)
-      if (page.writes()[i] && (!i || page.writes()[i] != page.writes()[i - 1]))
-        written.insert(page.writes()[i]);
+  global_.written.each([&](Writers& page) {
+    for (size_t i = 0; i < page.last.size(); ++i)
+      if (page.last[i] && (!i || page.last[i] != page.last[i - 1])) written.insert(page.last[i]);
   });
   std::vector<MapRelease> kept;
   for (MapRelease& r : map_releases_) {

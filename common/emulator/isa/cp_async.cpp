@@ -23,8 +23,8 @@ struct CpAsync final : AsyncOp {
   std::byte data[32][16];
 
   void sources(std::vector<MemoryRange>& out) const override {
-    for_lanes(lanes, [&](int l) {
-      if (taken[l]) out.push_back({Space::global, nullptr, source_address[l], taken[l]});
+    for_lanes(lanes, [&](int l) {  // of no bytes where it only fills
+      out.push_back({Space::global, nullptr, source_address[l], taken[l]});
     });
   }
   void destinations(std::vector<MemoryRange>& out) const override {

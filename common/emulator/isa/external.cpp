@@ -122,8 +122,10 @@ Flow assert_fail(Warp& w, const Inst& in, uint32_t mask) {
 
 Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
-    result<uint64_t>(w, in, l, 1,
-                     w.machine.memory.allocate(argument<uint64_t>(w, in, l, 0), "device malloc"));
+    const uint64_t bytes = argument<uint64_t>(w, in, l, 0),
+                   address = w.machine.memory.allocate(bytes, "device malloc");
+    result<uint64_t>(w, in, l, 1, address);
+    if (w.machine.observer && address) w.machine.observer->on_malloc(w, address, bytes);
   });
   ++w.machine.effects;
   return Flow::next;
