@@ -2,14 +2,19 @@
 the same bytes. A part without data is said and left out.
 
 usage: draw.py
+Exit: 0 drawn, 2 there is no matplotlib.
 """
 
 import sys
 from pathlib import Path
 from statistics import median
 
-import matplotlib
-
+try:
+    import matplotlib
+except ImportError:
+    print(f"draw: {sys.executable} has no matplotlib\n  try    make setup, where the package index can be reached, or install matplotlib "
+          "for python3", file=sys.stderr)
+    sys.exit(2)
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 

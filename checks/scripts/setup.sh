@@ -77,10 +77,10 @@ have python3 || die "no python3" "why   it runs the checks and holds the package
 # ---- the local Python environment
 make_venv() {
   have_venv && return 0
-  if can_make_venv && python3 -m venv --system-site-packages "$venv" >>"$log" 2>&1; then :
-  elif have virtualenv && virtualenv -q --system-site-packages "$venv" >>"$log" 2>&1; then :
+  if can_make_venv && python3 -m venv "$venv" >>"$log" 2>&1; then :
+  elif have virtualenv && virtualenv -q "$venv" >>"$log" 2>&1; then :
   elif python3 -m pip --python /dev/null --version >/dev/null 2>&1 &&
-       python3 -m venv --system-site-packages --without-pip "$venv" >>"$log" 2>&1 &&
+       python3 -m venv --without-pip "$venv" >>"$log" 2>&1 &&
        python3 -m pip --python "$venv/bin/python" install -q pip >>"$log" 2>&1; then :
   else
     rm -rf "$venv"
@@ -94,7 +94,7 @@ pip_install() {
   cmp -s "$1" "$stamp" && return 0
   make_venv || return 1
   say "fetching $2 into $venv"
-  PIP_USER=0 "$venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 -r "$1" >"$build/pip.log" 2>&1 || {
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --retries 2 --timeout 30 -r "$1" >"$build/pip.log" 2>&1 || {
     could_not_fetch=$(sed -n 's/^\([a-z-]*==[0-9.]*\).*/\1/p' "$1" | paste -s -d ' ' -)
     return 1
   }
@@ -172,8 +172,9 @@ fi
 # A doctest that appears or goes makes CMake start afresh; the one it fetched itself does not.
 find_doctest || doctest=
 case $doctest in "$build"/*) doctest= ;; esac
+# Without the packages of requirements.txt the system's Python does as well, and may have them.
 python=python3
-[ -x "$venv/bin/python" ] && python=$venv/bin/python
+[ -e "$venv/.installed-requirements.txt" ] && python=$venv/bin/python
 generator="Unix Makefiles"
 have ninja && generator=Ninja
 new=$build/tools.env.new
