@@ -44,7 +44,7 @@ void Checker::register_finding(const Accessor& who, const char* id, const std::s
 }
 
 WarpState::Register& Checker::register_at(WarpState& state, size_t offset) {
-  if (offset / 8 >= state.registers.size()) state.registers.resize(offset / 8 + 1);
+  if (offset / 8 >= state.registers.size()) state.registers.resize(offset / 8 + 128);  // they come one by one
   return state.registers[offset / 8];
 }
 
