@@ -60,10 +60,11 @@ struct Tensor {
   }
 };
 
-// Ids of what is reported, errors and advice, under each schedule; one string when all agree. Every thread has 16
-// words of input, all 7, and one word of output.
-inline std::string reported(const std::string& body, const std::string& shared = kShared,
-                            unsigned threads = 64, const Tensor* tensor = nullptr) {
+// What say(finding) makes of all that is reported of a body, faults before; one string when all schedules agree.
+template <class Say>
+std::string reported(const std::string& body, const std::vector<uint32_t>& input, emu_test::Options o,
+                     Say say, const Tensor* tensor = nullptr) {
+  const std::string declarations = o.declarations;
   std::string all;
   for (const char* schedule : {"in-order", "late", "random:1", "random:2", "random:3"}) {
     emu::Report& report = emu::Report::instance();
@@ -72,26 +73,35 @@ inline std::string reported(const std::string& body, const std::string& shared =
     emu::check::Checker checker;
     if (std::string(schedule) == "late") checker.least_growth = 0;  // what it drops must never be missed
     emu_test::Runner runner;
-    emu_test::Options o;
-    o.threads = threads;
-    o.in_words = 16;
-    o.out_words = 1;
-    o.declarations = shared + (tensor ? tensor->declare(runner) : "");
+    o.declarations = declarations + (tensor ? tensor->declare(runner) : "");
     o.schedule = schedule;
     o.observer = &checker;
-    const std::string fault = runner.fault(body, std::vector<uint32_t>(threads * 16, 7), o).id;
-    std::string ids = fault == "none" ? "" : "fault " + fault + " ";
-    for (const emu::Finding& f : report.findings())
-      ids += (f.severity == emu::Severity::advice ? "advice " : "") + f.id + " ";
+    const std::string fault = runner.fault(body, input, o).id;
+    std::string said = fault == "none" ? "" : "fault " + fault + " ";
+    for (const emu::Finding& f : report.findings()) said += say(f);
     report.clear();
     report.quiet = false;
-    if (ids.empty()) ids = "nothing";
+    if (said.empty()) said = "nothing";
     if (all.empty())
-      all = ids;
-    else if (all != ids)
-      return all + "but under " + schedule + " " + ids;
+      all = said;
+    else if (all != said)
+      return all + "but under " + schedule + " " + said;
   }
   return all;
+}
+
+// Ids of what is reported, errors and advice. Every thread has 16 words of input, all 7, and one word of output.
+inline std::string reported(const std::string& body, const std::string& shared = kShared,
+                            unsigned threads = 64, const Tensor* tensor = nullptr) {
+  emu_test::Options o;
+  o.threads = threads;
+  o.in_words = 16;
+  o.out_words = 1;
+  o.declarations = shared;
+  const auto say = [](const emu::Finding& f) {
+    return (f.severity == emu::Severity::advice ? "advice " : "") + f.id + " ";
+  };
+  return reported(body, std::vector<uint32_t>(threads * 16, 7), o, say, tensor);
 }
 
 }  // namespace checked

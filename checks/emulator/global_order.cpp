@@ -23,39 +23,19 @@ const std::string kPlace =
     "mov.u64 %rd4, counter;\nmov.u32 %r20, %ctaid.x;\nsetp.ne.u32 %p10, %r20, 0;\nsetp.ne.u32 %p1, %t, 0;\n";
 const std::string kReadWord = "ld.global.u32 %r3, [%rd2];\n", kWriteWord = "st.global.u32 [%rd2], %r3;\n";
 
-// What is reported: "nothing", or id: line / other line, the lines as PTX; the same under every schedule. What a checker
-// drops before every access must change nothing.
+// What is reported: "nothing", or id: line / other line, the lines as PTX; the same under every schedule.
 std::string found(const std::string& body, Grid grid = {}) {
-  std::string all;
-  for (const char* schedule : {"in-order", "late", "random:1", "random:2", "random:3"}) {
-    emu::Report& report = emu::Report::instance();
-    report.clear();
-    report.quiet = true;
-    emu::check::Checker checker;
-    if (std::string(schedule) == "late") checker.least_growth = 0;
-    emu_test::Runner runner;
-    emu_test::Options o;
-    o.ctas = grid.ctas;
-    o.threads = grid.threads;
-    o.cluster = grid.cluster;
-    o.declarations = kData;
-    o.schedule = schedule;
-    o.observer = &checker;
-    const std::string fault = runner.fault(kPlace + body, {}, o).id;
-    std::string said = fault == "none" ? "" : "fault " + fault + " ";
-    for (const emu::Finding& f : report.findings()) {
-      std::string lines[] = {f.line.ptx, f.other_line.ptx};
-      if (f.id == "data-race")
-        std::sort(lines, lines + 2);  // which of the threads comes first is the schedule's choice
-      said += f.id + ": " + lines[0] + " / " + lines[1] + " ";
-    }
-    report.clear();
-    report.quiet = false;
-    if (said.empty()) said = "nothing";
-    if (all.empty()) all = said;
-    if (all != said) return all + "but under " + schedule + " " + said;
-  }
-  return all;
+  emu_test::Options o;
+  o.ctas = grid.ctas;
+  o.threads = grid.threads;
+  o.cluster = grid.cluster;
+  o.declarations = kData;
+  return reported(kPlace + body, {}, o, [](const emu::Finding& f) {
+    std::string lines[] = {f.line.ptx, f.other_line.ptx};
+    if (f.id == "data-race")
+      std::sort(lines, lines + 2);  // which of the threads comes first is the schedule's choice
+    return f.id + ": " + lines[0] + " / " + lines[1] + " ";
+  });
 }
 
 // The word of the thread 32 further on, which another warp holds.
