@@ -40,9 +40,10 @@ def ladder():
     header, rows = load(path)
     runs = [len(pick(rows, lesson, size, "tflops")) for lesson in lessons(rows) for size in SQUARES + [RAGGED]]
     fewest, most = min(n for n in runs if n), max(runs)
+    processes = str(most) if fewest == most else f"{fewest} to {most}"
     return (
         f"Measured on one {machine(header)}: TFLOP/s, and in brackets the ratio to the best of cuBLASLt's heuristics, timed in "
-        f"turns in the same process on random data. Medians over {fewest if fewest == most else f'{fewest} to {most}'} processes of 20 samples "
+        f"turns in the same process on random data. Medians over {processes} processes of 20 samples "
         f"each; every result was compared with a reference. The numbers come from "
         f"[{path.name}](plots/data/{path.name}).\n\n"
     ) + table(["M = N = K"] + [str(s[0]) for s in SQUARES] + [" x ".join(map(str, RAGGED))],

@@ -226,13 +226,13 @@ void setp(Decoder& d, const Match& m, Inst& in) {
   if (op != BoolOp::none) in.c = d.predicate(d.operand(3));
   if (two || op != BoolOp::none)
     d.extra(in).refs = {two ? d.predicate_destination(destination.items[1]) : kNoRef};
+  const uint32_t outcomes = in.flags >> kOutcomesAt;
   if (t == Type::f32 && !m.has("ftz"))
-    in.exec = quick_setp<float>(outcomes_of(m));
+    in.exec = quick_setp<float>(outcomes);
   else if (is_float(t))
     in.exec = choose<Setp>(t, m.has("ftz"));
   else
-    in.exec =
-        for_integer(t, [&](auto tag) { return quick_setp<typename decltype(tag)::type>(outcomes_of(m)); });
+    in.exec = for_integer(t, [&](auto tag) { return quick_setp<typename decltype(tag)::type>(outcomes); });
 }
 
 // set.CmpOp{.BoolOp}{.ftz}.dtype.stype d, a, b{, c}: all ones or zero for integers, 1.0 or 0.0 for floats.
@@ -254,6 +254,7 @@ uint32_t true_pattern(Type t) {
       return 0xFFFFFFFFu;
   }
 }
+
 // Which results each source type has (9.7.6.1, 9.7.7.1).
 bool set_types_exist(Type to, Type from) {
   if (to == Type::u32 || to == Type::s32) return true;
