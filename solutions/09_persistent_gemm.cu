@@ -1,14 +1,18 @@
 // Lesson 09: the CTAs stay. Each computes tile after tile; the result of one leaves while the next is multiplied.
 #include <algorithm>
 
+#include "host/cuda_check.hpp"
 #include "host/device.hpp"
+#include "host/device_buffer.hpp"
 #include "host/gemm_program.hpp"
 #include "host/tensor_map.hpp"
 #include "kernel/cluster.cuh"
 #include "kernel/epilogue.cuh"
 #include "kernel/gemm_tile.cuh"
+#include "kernel/hand_over.cuh"
 #include "kernel/launch.cuh"
 #include "kernel/pipeline.cuh"
+#include "kernel/share.cuh"
 #include "kernel/wait.cuh"
 #include "ptx/bulk_group.cuh"
 #include "ptx/cluster.cuh"
@@ -69,11 +73,13 @@ __device__ __forceinline__ void fetch(bf16* tile, const CUtensorMap& tmap, int c
 // [end region]
 
 // C = A * B^T.  tmap_a: A, m x k in boxes of kBoxA x BK; tmap_b: B, n x k in boxes of kBoxB x BK.  tmap_c: C,
-// m x n in boxes of 16 x 64.  A grid of any number of clusters: each takes every gridDim-th group of tiles.
+// m x n in boxes of 16 x 64.  A grid of any number of clusters, which divide the tiles as lab::Share says; all of them must
+// fit on the GPU at a time if tiles are split.
 template <class S>
 __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     gemm(const __grid_constant__ CUtensorMap tmap_a, const __grid_constant__ CUtensorMap tmap_b,
-         const __grid_constant__ CUtensorMap tmap_c, int m, int n, int k) {
+         const __grid_constant__ CUtensorMap tmap_c, int m, int n, int k, int split,
+         lab::HandOver hand_over) {
   constexpr int kRows = S::kBelow * S::BM;   // of C, that a cluster
   constexpr int kCols = S::kBeside * S::BN;  // computes at a time
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
@@ -84,7 +90,7 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
   const int warpgroup = threadIdx.x / 128;
   const int k_tiles = (k + BK - 1) / BK;
   const int tiles = ((m + kRows - 1) / kRows) * ((n + kCols - 1) / kCols);
-  const int first = blockIdx.x / S::kCluster, step = gridDim.x / S::kCluster;
+  lab::Share share(blockIdx.x / S::kCluster, gridDim.x / S::kCluster, tiles, split, k_tiles);
 
   if (threadIdx.x == 0) {
     for (int s = 0; s < S::kStages; ++s) {
@@ -101,9 +107,9 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
     ptx::setmaxnreg_dec<kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_sync()) {
       lab::Slot<S::kStages> slot;  // goes on from tile to tile
-      for (int i = first; i < tiles; i += step) {
-        const lab::OutputTile tile = lab::output_tile<kRows, kCols>(i, m, n);  // of the cluster
-        for (int t = 0; t < k_tiles; ++t, ++slot) {
+      for (lab::Piece piece; share.take(piece);) {
+        const lab::OutputTile tile = lab::output_tile<kRows, kCols>(piece.tile, m, n);  // of the cluster
+        for (int t = piece.begin; t < piece.end; ++t, ++slot) {
           lab::wait(&smem.empty_bar[slot.stage], slot.parity ^ 1);
           uint64_t* full_bar = &smem.full_bar[slot.stage];
           ptx::mbarrier_arrive_expect_tx(full_bar, S::kTileBytes);
@@ -118,7 +124,9 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
   } else {  // ---- consumers
     // [region consumer]
     ptx::setmaxnreg_inc<kConsumerRegisters>();
-    const int warp = threadIdx.x / 32 - 4;  // of the consumers
+    constexpr int kConsumerThreads = 128 * S::kConsumers;
+    const int thread = threadIdx.x - 128;   // of the consumers
+    const int warp = threadIdx.x / 32 - 4;  // likewise
     const int row = (warpgroup - 1) * 64;   // of the tile, the first of this warpgroup
     const auto release = [&](int stage) {
       const unsigned lane = threadIdx.x % 32;
@@ -129,13 +137,18 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
       }
     };
     float acc[S::BN / 2] = {};
+    lab::Outgoing<S::BN / 2> out;  // the result before
     lab::Slot<S::kStages> slot, previous;
-    for (int i = first; i < tiles; i += step) {
+    for (lab::Piece piece; share.take(piece);) {
+      if (piece.begin > 0) {  // the cluster before has begun this tile
+        lab::take_over<kConsumerThreads>(acc, hand_over, blockIdx.x - S::kCluster, thread);
+      }
       lab::OutputTile tile = {};  // of the cluster
-      // [todo 09.1] Find tile number i, as the producer does.
-      tile = lab::output_tile<kRows, kCols>(i, m, n);
+      // [todo 09.1] Find the tile of the piece, as the producer does.
+      tile = lab::output_tile<kRows, kCols>(piece.tile, m, n);
       // [end]
-      for (int t = 0; t < k_tiles; ++t, ++slot) {
+      int t = piece.begin;
+      do {  // a for loop could be empty: ptxas would make the products wait for each other (C7515)
         bool accumulate = true;
         // [todo 09.2] Let the first product of a tile overwrite acc, and the others add to it.
         accumulate = t > 0;
@@ -144,20 +157,28 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
         ptx::wgmma_fence();
         lab::multiply_tile<BK>(acc, smem.a[slot.stage] + row * BK, smem.b[slot.stage], accumulate);
         ptx::wgmma_commit_group();
+        out.store_some(smem.c[warp], tmap_c, t + 1 == piece.end);
         ptx::wgmma_wait_group<1>();  // all but the product just started
-        if (t > 0) {
+        if (t > piece.begin) {
           release(previous.stage);
           ++previous;
         }
-      }
+        ++slot;
+      } while (++t < piece.end);
       ptx::wgmma_wait_group<0>();
       // [todo 09.3] Hand back the last stage now, not when the result has left.
       release(previous.stage);
       ++previous;
       // [end]
-      if (i + step >= tiles) ptx::griddepcontrol_launch_dependents();  // the next kernel may set itself up
-      lab::store_rows(acc, smem.c[warp], tmap_c, tile.row + below + warp * lab::kBlockRows,
-                      tile.col + beside);
+      if (share.empty()) ptx::griddepcontrol_launch_dependents();  // the next kernel may set itself up
+      const int out_row = tile.row + below + warp * lab::kBlockRows, out_col = tile.col + beside;
+      if (piece.end < k_tiles) {  // the cluster after will finish it
+        lab::hand_on<kConsumerThreads>(acc, hand_over, blockIdx.x, thread);
+      } else if (share.empty()) {
+        lab::store_rows(acc, smem.c[warp], tmap_c, out_row, out_col);
+      } else {
+        out.pack(acc, out_row, out_col);
+      }
     }
     // [todo 09.4] After the last tile, wait until the elected lane's stores have read their blocks.
     if (ptx::elect_sync()) ptx::cp_async_bulk_wait_group_read<0>();
@@ -166,30 +187,36 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
   }
 }
 
-// How the tiles of a problem fall on the GPU.
+// How the tiles of a problem fall on the clusters that the GPU holds.
 struct Schedule {
-  int rounds;    // tiles that the busiest CTA computes
-  int clusters;  // the fewest that need no more rounds than all that fit
+  int clusters;
+  int split;      // tiles that are dealt out by K tiles
+  double rounds;  // tiles that the busiest cluster computes
 };
 
 template <class S>
-Schedule schedule(int m, int n) {
+Schedule schedule(int m, int n, bool split) {
   const int tiles = ((m - 1) / (S::kBelow * S::BM) + 1) * ((n - 1) / (S::kBeside * S::BN) + 1);
   const int fit = lab::current_device().multiprocessors / S::kCluster;
+  // As few whole tiles as a share of more than one tile allows: the parts of a tile are not multiplied in step.
+  if (split && tiles > fit && tiles % fit > 0)
+    return {fit, fit + tiles % fit, static_cast<double>(tiles) / fit};
   const int rounds = (tiles - 1) / fit + 1;
-  return {rounds, (tiles - 1) / rounds + 1};
+  return {(tiles - 1) / rounds + 1, 0, static_cast<double>(rounds)};  // the fewest that need no more rounds
 }
 
-template <class S>
+template <class S, bool kSplit = false>
 lab::Variant variant(const char* option, const char* help) {
   const auto prepare = [](const lab::Problem& p) -> lab::Launch {
     const CUtensorMap tmap_a = lab::make_tensor_map_2d(p.a, p.m, p.k, S::kBoxA, BK);
     const CUtensorMap tmap_b = lab::make_tensor_map_2d(p.b, p.n, p.k, S::kBoxB, BK);
     const CUtensorMap tmap_c = lab::make_tensor_map_2d(p.c, p.m, p.n, lab::kBlockRows, lab::kBlockCols);
-    const int ctas = S::kCluster * schedule<S>(p.m, p.n).clusters;
+    const Schedule tiles = schedule<S>(p.m, p.n, kSplit);
+    const int ctas = S::kCluster * tiles.clusters;
+    const lab::SharedHandOver hand_over(tiles.split > 0 ? ctas : 0, 128 * S::kConsumers, S::BN / 2);
     return [=] {
       lab::launch_overlapping(gemm<S>, ctas, S::kThreads, sizeof(typename S::Smem), tmap_a, tmap_b, tmap_c,
-                              p.m, p.n, p.k);
+                              p.m, p.n, p.k, tiles.split, hand_over.get());
     };
   };
   return {option,
@@ -208,24 +235,26 @@ using Medium = Shape<2, 128, 6, 2>;  // for problems whose large tiles
 using Small = Shape<1, 128, 8, 1>;   // would leave SMs idle
 
 // Cycles that the busiest SM takes: a tile is bound by the tensor core (4096 FLOP a cycle and SM) or by what reaches the
-// SM (64 bytes a cycle), and costs about 2000 at its ends.
+// SM (64 bytes a cycle), and costs about 2000 at its ends; splitting tiles costs about 20000 once.
 template <class S>
-double cycles(int m, int n, int k) {
+double cycles(int m, int n, int k, bool split = false) {
   const double flop = 2.0 * S::BM * S::BN * k;
   const double bytes = (S::kBoxA + S::kBoxB) * sizeof(bf16) * static_cast<double>(k);
-  return schedule<S>(m, n).rounds * (std::max(flop / 4096, bytes / 64) + 2000);
+  const Schedule tiles = schedule<S>(m, n, split);
+  return tiles.rounds * (std::max(flop / 4096, bytes / 64) + 2000) + (tiles.split > 0 ? 20000 : 0);
 }
 
 size_t pick(int m, int n, int k) {
-  const double all[] = {cycles<Large>(m, n, k), cycles<Wide>(m, n, k), cycles<Medium>(m, n, k),
-                        cycles<Small>(m, n, k)};
+  const double all[] = {cycles<Large>(m, n, k), cycles<Large>(m, n, k, true), cycles<Wide>(m, n, k),
+                        cycles<Medium>(m, n, k), cycles<Small>(m, n, k)};
   return std::min_element(std::begin(all), std::end(all)) - all;
 }
 
 int main(int argc, char** argv) {
   const std::vector<lab::Variant> kernels = {
       variant<Large>("--tile 128x256", "this tile, and clusters of 2, whatever the size of the problem"),
-      variant<Wide>("--tile 128x256/beside", "likewise, with the two CTAs side by side"),
+      variant<Large, true>("--tile 128x256/split", "likewise, with some tiles shared by two clusters"),
+      variant<Wide>("--tile 128x256/beside", "likewise, with the two CTAs of a cluster side by side"),
       variant<Medium>("--tile 128x128", "likewise"),
       variant<Small>("--tile 64x128", "likewise; without any of these the program picks one"),
       variant<Shape<2, 256, 4, 1>>("--tile 128x256/1", "for comparison: no cluster"),
@@ -233,6 +262,6 @@ int main(int argc, char** argv) {
       variant<Shape<2, 256, 2, 2>>("--stages 2", "for comparison: --tile 128x256 with a shorter ring"),
       variant<Shape<2, 256, 3, 2>>("--stages 3", "likewise"),
       variant<Large>("--stages 4", "--tile 128x256 as it is")};
-  return lab::gemm_main(argc, argv,
-                        {"09_persistent_gemm", "persistent CTAs, tile after tile", {}, 0, kernels, pick});
+  return lab::gemm_main(
+      argc, argv, {"09_persistent_gemm", "persistent CTAs, tile after tile", {}, 0, kernels, pick, true});
 }

@@ -82,6 +82,8 @@ Options parse_options(const std::vector<std::string>& arguments, const std::vect
       options.k = number(option, value(), 1, kMax);
     } else if (option == "--seed") {
       options.seed = number<uint64_t>(option, value(), 0, std::numeric_limits<uint64_t>::max());
+    } else if (option == "--sms") {
+      options.sms = number(option, value(), 2, kMax);
     } else if (option == "--repeat") {
       options.repeat = number(option, value(), 1, 100000);
     } else if (option == "--json") {
@@ -123,6 +125,7 @@ std::string usage(const std::string& program, const std::string& title,
       "  --data KIND        bell: bell-shaped in [-1, 1] (default); integers: the result must be exact\n"
       "  --seed S           seed of the inputs (default 1)\n"
       "  --repeat R         timing samples (default: 1 emulated, 20 on a GPU)\n"
+      "  --sms N            use N multiprocessors, at least 2, instead of all (lesson 09)\n"
       "  --cublas           time cuBLASLt's best algorithm in turns with the kernel (GPU only)\n"
       "  --known HASH       result_hash of a run with the same sizes, seed and data that was compared with "
       "the\n"

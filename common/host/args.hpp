@@ -18,6 +18,7 @@ struct UsageError : std::runtime_error {
 struct Options {
   int m = 0, n = 0, k = 0;  // 0: the device's default
   uint64_t seed = 1;
+  int sms = 0;       // multiprocessors to use; 0: all
   int repeat = 0;    // timing samples; 0: the device's default
   std::string json;  // where to write the JSON object; "-": stdout; empty: nowhere
   Data data = Data::kBell;

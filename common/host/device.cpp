@@ -5,6 +5,13 @@
 #include "host/cuda_check.hpp"
 
 namespace lab {
+namespace {
+int multiprocessor_limit = 0;  // 0: none
+}
+
+void limit_multiprocessors(int count) {
+  multiprocessor_limit = count;
+}
 
 Device current_device() {
   constexpr char kEmulator[] = "TMA workbook emulator (CPU)";
@@ -25,7 +32,8 @@ Device current_device() {
                    ", the kernels need exactly 9.0 (Hopper)" + advice);
   }
   return {properties.name, std::string(properties.name) == kEmulator,
-          static_cast<size_t>(properties.l2CacheSize), properties.multiProcessorCount};
+          static_cast<size_t>(properties.l2CacheSize),
+          multiprocessor_limit > 0 ? multiprocessor_limit : properties.multiProcessorCount};
 }
 
 }  // namespace lab

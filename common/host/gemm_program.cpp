@@ -359,6 +359,14 @@ int gemm_main(int argc, char** argv, const GemmLesson& lesson) {
     if (options.cublas && device.emulator) {
       throw UsageError("--cublas measures a GPU; this program runs on the emulator");
     }
+    if (options.sms > 0 && !lesson.takes_sms) {
+      throw UsageError("--sms has no meaning here: this program starts a CTA for every tile");
+    }
+    if (options.sms > device.multiprocessors) {
+      throw UsageError("--sms " + std::to_string(options.sms) +
+                       " is more than the device has: " + std::to_string(device.multiprocessors));
+    }
+    limit_multiprocessors(options.sms);
     return Program(lesson, options, device).run();
   } catch (const UsageError& error) {
     std::fprintf(stderr, "%s: %s. `%s --help` lists the options.\n", lesson.name, error.what(), argv[0]);

@@ -52,6 +52,7 @@ struct GemmLesson {
   std::vector<Variant> variants;  // the first is the lesson's own
   // Which variant runs when the command line names none: an index into `variants`. Empty: the first.
   std::function<size_t(int m, int n, int k)> pick = {};
+  bool takes_sms = false;  // the grid follows the number of multiprocessors, so --sms has a meaning
 };
 
 // Runs the program. Returns its exit code: 0 right, 1 wrong, 2 bad arguments or environment, 3 a TODO is

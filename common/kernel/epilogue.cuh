@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cuda.h>
-#include <cuda_bf16.h>
-
 #include <cstdint>
 
 #include "kernel/gemm_tile.cuh"
 #include "ptx/bulk_group.cuh"
 #include "ptx/cp_async_bulk_tensor.cuh"
+#include "ptx/cvt.cuh"
 #include "ptx/elect.cuh"
 #include "ptx/fence.cuh"
 #include "ptx/stmatrix.cuh"
@@ -19,50 +18,102 @@ namespace lab {
 constexpr int kBlockRows = 16, kBlockCols = 64;
 constexpr int kBlockElements = kBlockRows * kBlockCols;
 
-// Two floats as two bf16, the first in the low half.
-__device__ __forceinline__ uint32_t pack_bf16(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return reinterpret_cast<const uint32_t&>(pair);
+constexpr int kBlockPairs = kBlockElements / 2 / 32;  // of a thread
+
+// Block j of the accumulator as bf16: columns 64 * j to 64 * j + 63. acc: wgmma's layout, BN / 2 registers a thread.
+template <int kRegisters>
+__device__ __forceinline__ void pack_block(const float (&acc)[kRegisters], int j,
+                                           uint32_t (&pairs)[kBlockPairs]) {
+#pragma unroll
+  for (int i = 0; i < kBlockPairs; ++i) {
+    const float* pair = acc + 2 * (kBlockPairs * j + i);
+    pairs[i] = ptx::cvt_rn_bf16x2_f32(pair[1], pair[0]);  // the first in the low half
+  }
 }
 
-// Writes columns 64 * j to 64 * j + 63 of a warp's 16 rows of the accumulator to `block` as bf16, 128-byte
-// swizzled: the 16-byte chunk c of row r lies at chunk c ^ (r % 8). acc: wgmma's layout, BN / 2 registers a
-// thread. block: kBlockElements elements on a 1024-byte boundary. Executed by whole warps.
-template <int kRegisters>
-__device__ __forceinline__ void stage_block(const float (&acc)[kRegisters], int j, bf16* block) {
+// Writes a packed block to `block`, 128-byte swizzled: the 16-byte chunk c of row r lies at chunk c ^ (r % 8). block:
+// kBlockElements elements on a 1024-byte boundary. Executed by whole warps.
+__device__ __forceinline__ void stage_block(const uint32_t (&pairs)[kBlockPairs], bf16* block) {
   const int lane = threadIdx.x % 32;
   const int row =
       lane % 16;  // lanes 0..15 address the rows of the left two matrices, 16..31 of the right two
 #pragma unroll
   for (int i = 0; i < kBlockCols / 16; ++i) {
     const int chunk = 2 * i + lane / 16;
-    const float* d = acc + 32 * j + 8 * i;  // 16 columns: upper and lower 8 rows, left and right 8 columns
-    ptx::stmatrix_x4(block + row * kBlockCols + (chunk ^ row % 8) * 8, pack_bf16(d[0], d[1]),
-                     pack_bf16(d[2], d[3]), pack_bf16(d[4], d[5]), pack_bf16(d[6], d[7]));
+    const uint32_t* d = pairs + 4 * i;  // 16 columns: upper and lower 8 rows, left and right 8 columns
+    ptx::stmatrix_x4(block + row * kBlockCols + (chunk ^ row % 8) * 8, d[0], d[1], d[2], d[3]);
+  }
+}
+
+template <int kRegisters>
+__device__ __forceinline__ void stage_block(const float (&acc)[kRegisters], int j, bf16* block) {
+  uint32_t pairs[kBlockPairs];
+  pack_block(acc, j, pairs);
+  stage_block(pairs, block);
+}
+
+// Stores a packed block at (row, col) of the matrix of tmap_c, whose box is kBlockRows x kBlockCols, by way of `block`: one of
+// two that are used in turns. It is written as soon as the store before last has read it. The store is under way when
+// this returns.
+__device__ __forceinline__ void store_block(const uint32_t (&pairs)[kBlockPairs], bf16* block,
+                                            const CUtensorMap& tmap_c, int row, int col) {
+  const bool elected = ptx::elect_sync();
+  if (elected) ptx::cp_async_bulk_wait_group_read<1>();
+  __syncwarp();
+  stage_block(pairs, block);
+  ptx::fence_proxy_async_shared_cta();
+  __syncwarp();
+  if (elected) {
+    ptx::cp_async_bulk_tensor_2d_store(&tmap_c, col, row, block);
+    ptx::cp_async_bulk_commit_group();
   }
 }
 
 // Stores a warp's 16 x BN part of the accumulator to the matrix of tmap_c, whose box is kBlockRows x kBlockCols, at
-// (row, col); what lies outside the matrix is not written. blocks: two of them, used in turns; a block is
-// written again when the store before last has read it. Returns with up to two stores under way: the lane that
-// elect.sync names must wait for its bulk groups before the CTA ends.
+// (row, col); what lies outside the matrix is not written. blocks: two of them, used in turns. Returns with up to two
+// stores under way: the lane that elect.sync names must wait for its bulk groups before the CTA ends.
 template <int kRegisters>
 __device__ __forceinline__ void store_rows(const float (&acc)[kRegisters], bf16 (&blocks)[2][kBlockElements],
                                            const CUtensorMap& tmap_c, int row, int col) {
-  const bool elected = ptx::elect_sync();
 #pragma unroll
   for (int j = 0; j < kRegisters * 2 / kBlockCols; ++j) {
-    bf16* block = blocks[j % 2];
-    if (elected) ptx::cp_async_bulk_wait_group_read<1>();
-    __syncwarp();
-    stage_block(acc, j, block);
-    ptx::fence_proxy_async_shared_cta();
-    __syncwarp();
-    if (elected) {
-      ptx::cp_async_bulk_tensor_2d_store(&tmap_c, col + j * kBlockCols, row, block);
-      ptx::cp_async_bulk_commit_group();
-    }
+    uint32_t pairs[kBlockPairs];
+    pack_block(acc, j, pairs);
+    store_block(pairs, blocks[j % 2], tmap_c, row, col + j * kBlockCols);
   }
 }
+
+// The same, piece by piece, while the next tile is multiplied: the accumulator is free as soon as it is packed.
+template <int kRegisters>
+class Outgoing {
+ public:
+  // Takes the accumulator, for (row, col). What was packed before must have left.
+  __device__ __forceinline__ void pack(const float (&acc)[kRegisters], int row, int col) {
+#pragma unroll
+    for (int j = 0; j < kBlocks; ++j) pack_block(acc, j, pairs_[j]);
+    row_ = row, col_ = col, left_ = kBlocks;
+  }
+
+  // Stores the next two blocks, or all, if any are left.
+  __device__ __forceinline__ void store_some(bf16 (&blocks)[2][kBlockElements], const CUtensorMap& tmap_c,
+                                             bool all) {
+    if (left_ == 0) return;
+    do {
+      store_block(pairs_[0], blocks[0], tmap_c, row_, col_);
+      store_block(pairs_[1], blocks[1], tmap_c, row_, col_ + kBlockCols);
+#pragma unroll
+      for (int j = 2; j < kBlocks; ++j) {  // the others move up: a register cannot be chosen at run time
+#pragma unroll
+        for (int i = 0; i < kBlockPairs; ++i) pairs_[j - 2][i] = pairs_[j][i];
+      }
+      col_ += 2 * kBlockCols, left_ -= 2;
+    } while (all && left_ > 0);
+  }
+
+ private:
+  static constexpr int kBlocks = 2 * kRegisters / kBlockCols;
+  uint32_t pairs_[kBlocks][kBlockPairs];
+  int row_, col_, left_ = 0;
+};
 
 }  // namespace lab
