@@ -48,6 +48,7 @@ TEST_CASE("a number that is none, or out of range, is refused by name") {
                        doctest::Contains("out of range: it takes 1 to 2147483647"), UsageError);
   CHECK_THROWS_WITH_AS(parse({"--seed", "1.5"}), doctest::Contains("--seed takes a whole number"),
                        UsageError);
+  CHECK_THROWS_WITH_AS(parse({"--sms", "1"}), doctest::Contains("--sms 1 is out of range"), UsageError);
   CHECK_THROWS_WITH_AS(parse({"--repeat", "0"}), doctest::Contains("--repeat 0 is out of range"), UsageError);
 }
 
@@ -79,8 +80,8 @@ TEST_CASE("sizes: n and k are multiples of 8, m is free, no matrix reaches 2^31 
 
 TEST_CASE("the help text names every option") {
   const std::string text = lab::usage("04_tma_single_stage", "one thread", kExtra);
-  for (const char* option : {"--m", "--n", "--k", "--data", "--seed", "--repeat", "--cublas", "--known",
-                             "--json", "--help", "--bulk"}) {
+  for (const char* option : {"--m", "--n", "--k", "--data", "--seed", "--repeat", "--sms", "--cublas",
+                             "--known", "--json", "--help", "--bulk"}) {
     CHECK(text.find(option) != std::string::npos);
   }
 }

@@ -1,7 +1,7 @@
 """Compiles a program of the corpus, right or patched, once, and links it with the emulator or for the GPU.
 
 Everything lies in BUILD/bugs/PROGRAM/: NAME.cu, NAME.emu.o with a hash of all that went into it, and NAME.emu; for the
-GPU NAME.gpu.o and NAME.
+GPU NAME.gpu.o and NAME. The right programs of the lessons are those that the build has made in BUILD/solutions.
 The emulator needs only the PTX, so its objects hold no machine code, which takes most of the compiler's time. Of what is
 left most goes into the host code, so a bug that changes none of it borrows that of the right program: only the device
 code is compiled, and takes the place of the other in a copy of the right program's object.
@@ -41,11 +41,15 @@ def key(text, depends):
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def library(name):
-    path = BUILD / "common" / f"lib{name}.a"
+def built(path):
+    """A file that the build has made."""
     if not path.exists():
-        die(f"{path} does not exist", f"try   make build, or cmake --build {BUILD} --target emulator lab_host")
+        die(f"{path} does not exist", f"try   make build, or cmake --build {BUILD} --target emulator lab_host ladder")
     return path
+
+
+def library(name):
+    return built(BUILD / "common" / f"lib{name}.a")
 
 
 def call(command):
@@ -92,8 +96,7 @@ def borrow_host_code(bug, text, source, object_file, depends, command):
     objcopy = shutil.which("objcopy")
     if not objcopy or host_text(text) != host_text(bug.program.source.read_text()):
         return False
-    with locked(source.with_name("right.lock")):
-        right = build_object(bug.program, None, "emu")
+    right = right_object(bug.program)
     ptx, device_code = source.with_suffix(".ptx"), source.with_suffix(".fatbin")
     call([*command, "-MD", "-MF", depends, "-ptx", source, "-o", ptx])
     old, new = right.read_bytes(), ptx.read_bytes()
@@ -104,6 +107,19 @@ def borrow_host_code(bug, text, source, object_file, depends, command):
     call([*command, "-fatbin", ptx, "-o", device_code])
     call([objcopy, "--update-section", f".nv_fatbin={device_code}", right, object_file])
     return True
+
+
+def is_lesson(program):
+    return program.source.parent == ROOT / "solutions"
+
+
+def right_object(program):
+    """The object of the right program for the emulator."""
+    if is_lesson(program):
+        name = program.name
+        return built(BUILD / "solutions" / "CMakeFiles" / f"solutions.{name}.object.dir" / f"{name}.cu.o")
+    with locked(BUILD / "bugs" / program.name / "right.lock"):
+        return build_object(program, None, "emu")
 
 
 def build_object(program, bug, device):
@@ -126,15 +142,13 @@ def build_object(program, bug, device):
 
 def build(program, bug=None, device="emu"):
     """Returns the path of the executable of `program`, with `bug` in it if one is given. Raises BuildError."""
+    if device == "emu" and not bug and is_lesson(program):
+        return built(BUILD / "solutions" / f"{program.name}.emu")
     folder = BUILD / "bugs" / program.name
     folder.mkdir(parents=True, exist_ok=True)
     name = bug.name if bug else "right"
     executable = folder / (f"{name}.emu" if device == "emu" else name)
-    if bug:
-        object_file = build_object(program, bug, device)
-    else:
-        with locked(folder / "right.lock"):
-            object_file = build_object(program, None, device)
+    object_file = right_object(program) if device == "emu" and not bug else build_object(program, bug, device)
     libraries = [library("lab_host")] + ([library("emulator")] if device == "emu" else [])
     inputs = [object_file, *libraries]
     if executable.exists() and all(executable.stat().st_mtime > i.stat().st_mtime for i in inputs):

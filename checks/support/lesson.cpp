@@ -143,13 +143,14 @@ void claim_exact(const std::string& lesson, const Size& size) {
   CHECK(std::stod(run.json.at("max_error")) == 0);
 }
 
-void claim_any_schedule(const std::string& lesson, const Size& size) {
-  const LessonRun in_order =
-      run_lesson("solutions", lesson, size.arguments(), {{"EMU_SCHEDULE", "in-order"}});
+void claim_any_schedule(const std::string& lesson, const Size& size, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = size.arguments();
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const LessonRun in_order = run_lesson("solutions", lesson, arguments, {{"EMU_SCHEDULE", "in-order"}});
   check_right(in_order);
   for (const char* schedule : {"late", "random:1", "random:2"}) {
     CAPTURE(schedule);
-    const LessonRun run = run_lesson("solutions", lesson, size.arguments(), {{"EMU_SCHEDULE", schedule}});
+    const LessonRun run = run_lesson("solutions", lesson, arguments, {{"EMU_SCHEDULE", schedule}});
     CAPTURE(run.outcome.output);
     check_right(run);
     for (const char* key : {"wgmma.issued", "cp_async.issued", "tensor.load.bytes",

@@ -47,7 +47,8 @@ void claim_right(const std::string& lesson, const std::vector<Size>& sizes,
 void claim_exact(const std::string& lesson, const Size& size);
 
 // The emulator's result and its counters do not depend on when copies land or who runs next.
-void claim_any_schedule(const std::string& lesson, const Size& size);
+void claim_any_schedule(const std::string& lesson, const Size& size,
+                        const std::vector<std::string>& more = {});
 
 // A kernel that writes nothing, one that writes zeros and one that writes NaN are told from a right one.
 void claim_impostors_caught(const std::string& lesson);

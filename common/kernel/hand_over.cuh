@@ -38,6 +38,7 @@ class SharedHandOver {
   std::shared_ptr<uint32_t> ready_;
 };
 
+// [region hand_over]
 // Leaves the accumulator of a warp for whoever takes it over. thread: 0 .. kThreads - 1, of those of the CTA that hand on;
 // executed by whole warps. Does not wait.
 template <int kThreads, int kRegisters>
@@ -70,5 +71,6 @@ __device__ __forceinline__ void take_over(float (&acc)[kRegisters], const HandOv
     acc[4 * i] = sum.x, acc[4 * i + 1] = sum.y, acc[4 * i + 2] = sum.z, acc[4 * i + 3] = sum.w;
   }
 }
+// [end region]
 
 }  // namespace lab
