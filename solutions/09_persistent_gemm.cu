@@ -198,7 +198,7 @@ template <class S>
 Schedule schedule(int m, int n, bool split) {
   const int tiles = ((m - 1) / (S::kBelow * S::BM) + 1) * ((n - 1) / (S::kBeside * S::BN) + 1);
   const int fit = lab::current_device().multiprocessors / S::kCluster;
-  // As few whole tiles as a share of more than one tile allows: the parts of a tile are not multiplied in step.
+  // No more tiles than make each share longer than one: what is split costs an exchange, and L2 reads it less well.
   if (split && tiles > fit && tiles % fit > 0)
     return {fit, fit + tiles % fit, static_cast<double>(tiles) / fit};
   const int rounds = (tiles - 1) / fit + 1;

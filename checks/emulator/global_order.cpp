@@ -93,6 +93,8 @@ TEST_CASE("global: a CTA reads, another writes when a flag says so") {
   CHECK(found(kernel("membar.gl;\natom.global.exch.b32 %r6, [%rd3], 1;\n", loose + "membar.gl;\n"), {2}) ==
         "nothing");
   CHECK(found(kernel("st.relaxed.gpu.global.u32 [%rd3], 1;\n", acquire), {2}) == race);
+  CHECK(found(kernel("st.release.gpu.global.u32 [%rd3], 1;\n", loose), {2}) == race);
+  CHECK(found(kernel("st.release.gpu.global.u32 [%rd3], 1;\n", "membar.gl;\n" + loose), {2}) == race);
   CHECK(found(kReadWord + kWriteWord, {2}) == race);
 }
 

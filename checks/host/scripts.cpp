@@ -29,9 +29,10 @@ class Copy {
     std::string name = (fs::temp_directory_path() / "scripts.XXXXXX").string();
     REQUIRE(mkdtemp(name.data()) != nullptr);
     root_ = name;
-    for (const char* folder : {"lessons", "solutions"})
-      fs::copy(folder, root_ / folder, fs::copy_options::recursive);
     fs::create_directories(root_ / "checks/scripts");
+    fs::create_directories(root_ / "common");
+    for (const char* folder : {"lessons", "solutions", "common/kernel"})
+      fs::copy(folder, root_ / folder, fs::copy_options::recursive);
     for (const char* script : {"exercise.py", "quotes.py"}) {
       fs::copy(fs::path("checks/scripts") / script, root_ / "checks/scripts" / script);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 namespace emu {
 
@@ -116,10 +117,19 @@ const std::vector<Form>& all_forms() {
 }
 
 bool find_form(const Instruction& instruction, Match* match) {
+  // A module writes few different forms, many times each.
+  static thread_local std::unordered_map<std::string, Match> known;
+  std::string written = instruction.opcode;
+  for (const std::string& modifier : instruction.modifiers) written += '.' + modifier;
+  if (const auto found = known.find(written); found != known.end()) {
+    *match = found->second;
+    return true;
+  }
   auto range = table().equal_range(instruction.opcode);
   for (auto it = range.first; it != range.second; ++it)
     if (matches(it->second.pattern, instruction.modifiers, &match->slots)) {
       match->form = &it->second.form;
+      known.insert({written, *match});
       return true;
     }
   return false;

@@ -31,6 +31,8 @@ struct LaneState {
   uint32_t bulk_commits = 0;
   uint32_t init_fence_epoch = 0;  // its mbarrier.inits up to this epoch are behind fence.mbarrier_init
   bool memory_fence = false;      // has executed fence.acq_rel/sc: its relaxed atomics may carry order
+  // What its relaxed reads have seen since then, which the next such fence acquires; null: nothing.
+  std::shared_ptr<Clock> seen;
   Component cp_component = 0, read_component = 0, done_component = 0;  // 0: not yet needed
 };
 

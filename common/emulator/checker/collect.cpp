@@ -48,8 +48,11 @@ void Checker::each_clock(F f) {
   };
   for (auto& [key, cluster] : clusters_) {
     for (CtaState& cta : cluster.ctas) {
-      for (WarpState& w : cta.warps)
+      for (WarpState& w : cta.warps) {
         for (Knowledge& k : w.knowledge) f(k.clock);
+        for (LaneState& lane : w.lanes)
+          if (lane.seen) f(*lane.seen);
+      }
       for (CtaState::Bar& bar : cta.bars) bar_clocks(bar);
     }
     for (auto& [bar, b] : cluster.barriers) {

@@ -190,7 +190,12 @@ void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, b
   start_event();
   WarpState& state = cta_of(w.cta).warps[static_cast<size_t>(w.index)];
   if (kind == FenceKind::memory)
-    for_lanes(mask, [&](int l) { state.lanes[static_cast<size_t>(l)].memory_fence = true; });
+    for_lanes(mask, [&](int l) {
+      LaneState& lane = state.lanes[static_cast<size_t>(l)];
+      lane.memory_fence = true;
+      if (lane.seen) acquire(state, 1u << l, *lane.seen);
+      lane.seen = nullptr;
+    });
   if (kind == FenceKind::mbarrier_init) {
     for_lanes(mask, [&](int l) {
       state.lanes[static_cast<size_t>(l)].init_fence_epoch = state.epoch[static_cast<size_t>(l)]++;
@@ -397,8 +402,17 @@ void Checker::strong_access(Warp& w, const AccessEvent& e) {
   const bool reads = e.kind != AccessKind::write, may_write = e.kind != AccessKind::read;
   for_lanes(e.mask, [&](int l) {
     const uint32_t one = 1u << l;
-    // A relaxed access orders only what a fence before it covers (PTX ISA 8.9.4).
-    const bool writes = may_write && (e.release || state.lanes[static_cast<size_t>(l)].memory_fence);
+    LaneState& lane = state.lanes[static_cast<size_t>(l)];
+    // A relaxed write orders only what a fence before it covers, a relaxed read only with a fence after it (PTX ISA 8.9.4).
+    const bool writes = may_write && (e.release || lane.memory_fence);
+    const auto read = [&](const auto& join) {
+      if (e.acquire) {
+        update(state, one, join);
+      } else {
+        if (!lane.seen) lane.seen = std::make_shared<Clock>();
+        join(*lane.seen);
+      }
+    };
     if (e.space == Space::shared) {
       const Cta& owner = *e.owner[l];
       Shadow* shadow = cta_of(owner).shadow.get();
@@ -408,7 +422,7 @@ void Checker::strong_access(Warp& w, const AccessEvent& e) {
       auto& words = cluster_of(owner).sync_words;
       const uint64_t key = (static_cast<uint64_t>(owner.cluster_rank) << 32) | e.addr[l];
       auto word = words.find(key);
-      if (reads && word != words.end()) acquire(state, one, word->second);
+      if (reads && word != words.end()) read([&](Clock& c) { c.join(word->second); });
       if (writes) publish(w.cta, w.index, one, words[key]);
       return;
     }
@@ -417,7 +431,7 @@ void Checker::strong_access(Warp& w, const AccessEvent& e) {
     auto found = global_words_.find(e.addr[l]);
     if (reads && found != global_words_.end()) {
       const auto seen = found->second;
-      update(state, one, [&](Clock& c) {
+      read([&](Clock& c) {
         if (const Clock* ours = seen->foreign(cluster)) c.join(*ours);
         c.join_foreigners(*seen, cluster);
       });
