@@ -20,7 +20,8 @@ Statistics statistics(std::vector<double> samples);
 // of the host calls. Throws std::runtime_error when a CUDA call or a launch fails.
 double event_ms(const std::function<void(int)>& launch, int launches);
 
-// Milliseconds of one launch on the wall clock, until the device is idle.
+// Milliseconds of one launch on the wall clock, until the call returns: on the emulator, until the kernel has ended.
+// Throws std::runtime_error when the launch is refused.
 double wall_ms(const std::function<void()>& launch);
 
 // How many launches make a sample of about a millisecond, given the time of one; at most 100.
