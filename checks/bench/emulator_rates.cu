@@ -1,7 +1,6 @@
 // What `make bench-emulator` runs besides the lessons: one kernel of ordinary instructions, one of nothing but wgmma.
 // Usage: emulator_rates threads|wgmma REPEAT. Prints the milliseconds of each launch, one a line.
 // Exit: 0 if the kernel computed what it should, 1 if not, 2 for bad arguments or environment.
-#include <cuda_bf16.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -58,9 +57,10 @@ bool thread_work_right(const std::vector<uint32_t>& out) {
 
 // out[i]: the sum of thread i's accumulators after kSteps / 8 products of two 64-deep tiles of ones.
 __global__ void __launch_bounds__(128) wgmma_work(uint32_t* out) {
+  constexpr lab::bf16 kOne = {0x3F80};
   __shared__ alignas(1024) lab::bf16 a[64 * 64], b[128 * 64];
-  for (int i = threadIdx.x; i < 64 * 64; i += 128) a[i] = __float2bfloat16(1.0f);
-  for (int i = threadIdx.x; i < 128 * 64; i += 128) b[i] = __float2bfloat16(1.0f);
+  for (int i = threadIdx.x; i < 64 * 64; i += 128) a[i] = kOne;
+  for (int i = threadIdx.x; i < 128 * 64; i += 128) b[i] = kOne;
   ptx::fence_proxy_async_shared_cta();
   __syncthreads();
   float acc[64] = {};

@@ -15,7 +15,7 @@ constexpr int kTileRows = 128, kTileCols = 64;
 std::vector<uint16_t> pack(int rows, int cols) {
   std::vector<uint16_t> matrix(static_cast<size_t>(rows) * cols);
   for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<uint16_t>(i + 1);
-  const auto memory = lab::device_buffer<__nv_bfloat16>(matrix.size());
+  const auto memory = lab::device_buffer<lab::bf16>(matrix.size());
   REQUIRE(cudaMemcpy(memory.get(), matrix.data(), matrix.size() * 2, cudaMemcpyHostToDevice) == cudaSuccess);
   const lab::DeviceTiles tiles(memory.get(), rows, cols, kTileRows, kTileCols);
   const int down = (rows + kTileRows - 1) / kTileRows, across = (cols + kTileCols - 1) / kTileCols;

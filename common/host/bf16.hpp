@@ -6,6 +6,11 @@
 
 namespace lab {
 
+// A bf16 where it lies in memory. Nothing here computes with one: the tensor core does, and ptx/cvt.cuh makes them of floats.
+struct bf16 {
+  uint16_t bits;
+};
+
 inline float bf16_to_float(uint16_t bits) {
   const uint32_t wide = static_cast<uint32_t>(bits) << 16;
   float value;

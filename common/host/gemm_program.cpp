@@ -35,7 +35,7 @@ struct KernelError : std::runtime_error {
 
 // One set of matrices on the device, with its launch prepared.
 struct BufferSet {
-  std::shared_ptr<__nv_bfloat16> a, b, c;
+  std::shared_ptr<bf16> a, b, c;
   Problem problem;
   Launch launch;
 };
@@ -44,8 +44,8 @@ size_t elements(int rows, int cols) {
   return static_cast<size_t>(rows) * cols;
 }
 
-std::shared_ptr<__nv_bfloat16> upload(const std::vector<uint16_t>& matrix) {
-  auto memory = device_buffer<__nv_bfloat16>(matrix.size());
+std::shared_ptr<bf16> upload(const std::vector<uint16_t>& matrix) {
+  auto memory = device_buffer<bf16>(matrix.size());
   cuda_check(
       cudaMemcpy(memory.get(), matrix.data(), matrix.size() * sizeof(uint16_t), cudaMemcpyHostToDevice),
       "copy a matrix to the device");
@@ -154,7 +154,7 @@ class Program {
   }
 
   void add_set() {
-    BufferSet set{upload(a_), upload(b_), device_buffer<__nv_bfloat16>(elements(m_, n_)), {}, {}};
+    BufferSet set{upload(a_), upload(b_), device_buffer<bf16>(elements(m_, n_)), {}, {}};
     set.problem = {set.a.get(), set.b.get(), set.c.get(), m_, n_, k_};
     set.launch = options_.impostor.empty() ? variant_.prepare(set.problem) : impostor(set.problem);
     sets_.push_back(std::move(set));

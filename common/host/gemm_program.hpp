@@ -1,21 +1,22 @@
 // What every lesson program does around its kernel: command line, inputs, launch, comparison, timing, report.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <functional>
 #include <vector>
 
+#include "host/bf16.hpp"
+
 namespace lab {
 
 // One multiplication C = A * B^T on the device. a: m x k, b: n x k, c: m x n, all row-major bf16 without
 // padding. n and k are multiples of 8; each matrix has fewer than 2^31 elements.
 struct Problem {
-  const __nv_bfloat16* a;
-  const __nv_bfloat16* b;
-  __nv_bfloat16* c;
+  const bf16* a;
+  const bf16* b;
+  bf16* c;
   int m, n, k;
 
   // Number of bm x bn tiles of C, the grid of a kernel with one CTA a tile.

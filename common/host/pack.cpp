@@ -8,7 +8,7 @@
 
 namespace lab {
 
-DeviceTiles::DeviceTiles(const __nv_bfloat16* matrix, int rows, int cols, int tile_rows, int tile_cols) {
+DeviceTiles::DeviceTiles(const bf16* matrix, int rows, int cols, int tile_rows, int tile_cols) {
   constexpr int kChunk = 8;  // elements of 16 bytes
   if (tile_cols != 8 * kChunk) throw std::invalid_argument("packed tiles have rows of 64 bf16 (128 bytes)");
   if (cols % kChunk != 0) throw std::invalid_argument("packed matrices have a multiple of 8 columns");
@@ -28,7 +28,7 @@ DeviceTiles::DeviceTiles(const __nv_bfloat16* matrix, int rows, int cols, int ti
                   &plain[static_cast<size_t>(row) * cols + col], kChunk * sizeof(uint16_t));
     }
   }
-  memory_ = device_buffer<__nv_bfloat16>(packed.size());
+  memory_ = device_buffer<bf16>(packed.size());
   cuda_check(cudaMemcpy(memory_.get(), packed.data(), packed.size() * 2, cudaMemcpyHostToDevice),
              "write the packed matrix");
 }

@@ -2,9 +2,9 @@
 // swizzled.
 #pragma once
 
-#include <cuda_bf16.h>
-
 #include <memory>
+
+#include "host/bf16.hpp"
 
 namespace lab {
 
@@ -14,11 +14,11 @@ namespace lab {
 // be 64. Copies share the memory. Throws std::runtime_error when a CUDA call fails.
 class DeviceTiles {
  public:
-  DeviceTiles(const __nv_bfloat16* matrix, int rows, int cols, int tile_rows, int tile_cols);
-  const __nv_bfloat16* get() const { return memory_.get(); }
+  DeviceTiles(const bf16* matrix, int rows, int cols, int tile_rows, int tile_cols);
+  const bf16* get() const { return memory_.get(); }
 
  private:
-  std::shared_ptr<__nv_bfloat16> memory_;
+  std::shared_ptr<bf16> memory_;
 };
 
 }  // namespace lab

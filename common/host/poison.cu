@@ -19,7 +19,7 @@ __global__ void poison_shared_kernel(int words) {
 
 }  // namespace
 
-void fill_bf16(__nv_bfloat16* out, size_t count, uint16_t bits) {
+void fill_bf16(bf16* out, size_t count, uint16_t bits) {
   constexpr size_t kThreads = 256, kMaxBlocks = 4096;
   const size_t blocks = (count + kThreads - 1) / kThreads;
   fill_kernel<<<static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks), kThreads>>>(

@@ -1,10 +1,10 @@
 // Filling memory on the device: poison before a kernel runs, and the outputs of impostors.
 #pragma once
 
-#include <cuda_bf16.h>
-
 #include <cstddef>
 #include <cstdint>
+
+#include "host/bf16.hpp"
 
 namespace lab {
 
@@ -12,7 +12,7 @@ namespace lab {
 constexpr uint16_t kPoison = 0xFFFF;
 
 // Sets `count` bf16 on the device to the bit pattern. Throws std::runtime_error when the launch fails.
-void fill_bf16(__nv_bfloat16* out, size_t count, uint16_t bits);
+void fill_bf16(bf16* out, size_t count, uint16_t bits);
 
 // Fills the shared memory of every SM with NaN patterns, so that a kernel that reads shared memory nobody wrote gets
 // NaN and not what the last kernel happened to leave. Throws std::runtime_error when the launch fails.

@@ -1,4 +1,5 @@
 // A plain tiled matrix product with double sums. It shares nothing with the lessons' kernels.
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include "host/device_buffer.hpp"
@@ -12,6 +13,7 @@ constexpr int kDepth = 16;
 constexpr int kSide = 16;  // threads a side; each computes 4 x 4 elements, kSide apart
 constexpr int kEach = kTile / kSide;
 
+// a, b: the matrices, as the type that the toolkit converts.
 __global__ void reference_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b, float* c, int m, int n,
                                  int k) {
   __shared__ double tile_a[kDepth][kTile + 1], tile_b[kDepth][kTile + 1];
@@ -47,11 +49,12 @@ __global__ void reference_kernel(const __nv_bfloat16* a, const __nv_bfloat16* b,
 
 }  // namespace
 
-std::vector<float> reference_on_gpu(const __nv_bfloat16* a, const __nv_bfloat16* b, int m, int n, int k) {
+std::vector<float> reference_on_gpu(const bf16* a, const bf16* b, int m, int n, int k) {
   const size_t count = static_cast<size_t>(m) * n;
   const auto c = device_buffer<float>(count);
   const dim3 grid((n + kTile - 1) / kTile, (m + kTile - 1) / kTile);
-  reference_kernel<<<grid, dim3(kSide, kSide)>>>(a, b, c.get(), m, n, k);
+  reference_kernel<<<grid, dim3(kSide, kSide)>>>(reinterpret_cast<const __nv_bfloat16*>(a),
+                                                 reinterpret_cast<const __nv_bfloat16*>(b), c.get(), m, n, k);
   cuda_check(cudaGetLastError(), "launch the reference kernel");
   std::vector<float> result(count);
   cuda_check(cudaMemcpy(result.data(), c.get(), count * sizeof(float), cudaMemcpyDeviceToHost),

@@ -1,10 +1,10 @@
 // The right answer, in higher precision than the kernels': products of bf16 are exact, sums are doubles.
 #pragma once
 
-#include <cuda_bf16.h>
-
 #include <cstdint>
 #include <vector>
+
+#include "host/bf16.hpp"
 
 namespace lab {
 
@@ -14,6 +14,6 @@ std::vector<float> reference_on_cpu(const std::vector<uint16_t>& a, const std::v
 
 // The same by a plain CUDA kernel with double sums, for sizes at which the CPU would take minutes. a, b: device memory.
 // Throws std::runtime_error when a CUDA call fails.
-std::vector<float> reference_on_gpu(const __nv_bfloat16* a, const __nv_bfloat16* b, int m, int n, int k);
+std::vector<float> reference_on_gpu(const bf16* a, const bf16* b, int m, int n, int k);
 
 }  // namespace lab

@@ -2,13 +2,11 @@
 // two tiles in shared memory, and the way the result leaves the registers.
 #pragma once
 
-#include <cuda_bf16.h>
-
+#include "host/bf16.hpp"
+#include "ptx/cvt.cuh"
 #include "ptx/wgmma.cuh"
 
 namespace lab {
-
-using bf16 = __nv_bfloat16;
 
 // First row and column of C that this CTA computes.
 struct OutputTile {
@@ -75,8 +73,8 @@ __device__ __forceinline__ void store_accumulator(const float (&acc)[kRegisters]
     for (int i = 0; i < kRegisters / 4; ++i) {
       const int column = col + 8 * i;
       if (column < n) {
-        const float2 pair = {acc[4 * i + 2 * half], acc[4 * i + 2 * half + 1]};
-        *reinterpret_cast<__nv_bfloat162*>(c + r * n + column) = __float22bfloat162_rn(pair);
+        const float* pair = acc + 4 * i + 2 * half;
+        *reinterpret_cast<uint32_t*>(c + r * n + column) = ptx::cvt_rn_bf16x2_f32(pair[1], pair[0]);
       }
     }
   }
