@@ -1,4 +1,4 @@
-// bf16 on the host, as its 16 bits: the upper half of a float.
+// bf16 as its 16 bits, the upper half of a float; what the host makes of them.
 #pragma once
 
 #include <cstdint>
