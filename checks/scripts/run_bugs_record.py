@@ -128,8 +128,8 @@ def observe(bug, executable, chosen, hangs):
     small = count(executable, bug.run, chosen, hangs)
     if not bug.run:  # a stand-alone program has one size
         return small
-    option = re.search(r"--(bulk|tile \S+|stages \S+)", bug.run)
-    large = count(executable, LARGE + (f" {option[0]}" if option else ""), chosen, hangs)
+    options = re.sub(r"--[mnk] \d+ ?", "", bug.run)
+    large = count(executable, f"{LARGE} {options}".strip(), chosen, hangs)
     return small if large == small else f"{large}; small problem: {small}"
 
 
