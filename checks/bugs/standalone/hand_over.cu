@@ -6,6 +6,7 @@
 #include "host/device_buffer.hpp"
 #include "ptx/bulk_group.cuh"
 #include "ptx/fence.cuh"
+#include "ptx/ld_st.cuh"
 #include "ptx/smem_addr.cuh"
 
 constexpr int kThreads = 128, kElements = 1024;
@@ -23,16 +24,6 @@ __device__ void cp_async_bulk_wait_group_0() {
   asm volatile("cp.async.bulk.wait_group 0;" : : : "memory");
 }
 
-__device__ void store_release(unsigned* flag, unsigned value) {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
-}
-
-__device__ unsigned load_acquire(const unsigned* flag) {
-  unsigned value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  return value;
-}
-
 // tile, out: kElements floats. flag: 0. Two CTAs: the first writes tile, the second copies it to out.
 __global__ void hand_over(float* tile, float* out, unsigned* flag) {
   __shared__ alignas(128) float smem[kElements];
@@ -44,11 +35,11 @@ __global__ void hand_over(float* tile, float* out, unsigned* flag) {
       cp_async_bulk_store(tile, smem, sizeof(smem));
       ptx::cp_async_bulk_commit_group();
       cp_async_bulk_wait_group_0();  // not .read: the bytes must be in global memory
-      store_release(flag, 1);
+      ptx::st_release_gpu(flag, 1);
     }
   } else {  // ---- reader
     if (threadIdx.x == 0) {
-      while (load_acquire(flag) == 0) {
+      while (ptx::ld_acquire_gpu(flag) == 0) {
       }
     }
     __syncthreads();
