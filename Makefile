@@ -55,7 +55,7 @@ reset-%: setup
 
 # BUG=name shows and runs one deliberate bug of the lesson; without it they are listed.
 break-%: setup
-	$(if $(BUG),$(COMPILE) lab_host emulator ladder)
+	$(if $(BUG),$(COMPILE) ladder)
 	@$(PY)/run_bugs.py $(if $(BUG),show '$*' '$(BUG)',list '$*')
 
 record-bugs: setup

@@ -11,14 +11,15 @@ constexpr char kLesson[] = "09_persistent_gemm";
 const char* const kShapes[] = {"128x256", "128x256/split", "128x256/beside", "128x128",
                                "64x128",  "128x256/1",     "64x128/2"};
 
-// On this many SMs: four pairs.
-const std::vector<std::string> kFewSms = {"--sms", "8"};
+// A shape on few SMs: four pairs.
+std::vector<std::string> on_few_sms(const char* shape) {
+  return {"--tile", shape, "--sms", "8"};
+}
 
-std::vector<std::string> with_shape(const Size& size, const char* shape) {
+LessonRun run_with(const Size& size, const std::vector<std::string>& options) {
   std::vector<std::string> arguments = size.arguments();
-  arguments.insert(arguments.end(), {"--tile", shape});
-  arguments.insert(arguments.end(), kFewSms.begin(), kFewSms.end());
-  return arguments;
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return run_lesson("solutions", kLesson, arguments);
 }
 
 // Three rounds of 256 x 256 tiles on four pairs of SMs, more of smaller ones. Two K tiles, few instructions.
@@ -43,7 +44,7 @@ TEST_CASE("09 is right for fewer and more K tiles than stages") {
 TEST_CASE("09 is right when every CTA computes several tiles") {
   for (const char* shape : kShapes) {
     CAPTURE(shape);
-    claim_right(kLesson, {kManyTiles, {264, 520, 328}}, {"--tile", shape, "--sms", "8"});
+    claim_right(kLesson, {kManyTiles, {264, 520, 328}}, on_few_sms(shape));
   }
 }
 
@@ -53,12 +54,12 @@ TEST_CASE("09 is exact where sums are exact") {
 
 TEST_CASE("09: nothing depends on the schedule" * doctest::skip(on_gpu())) {
   claim_any_schedule(kLesson, {136, 264, 456});
-  claim_any_schedule(kLesson, {520, 776, 136}, kFewSms);
-  claim_any_schedule(kLesson, {264, 520, 264}, {"--tile", "128x256/split", "--sms", "8"});
+  claim_any_schedule(kLesson, {520, 776, 136}, {"--sms", "8"});
+  claim_any_schedule(kLesson, {264, 520, 264}, on_few_sms("128x256/split"));
 }
 
 TEST_CASE("09: the CTAs stay: barriers are made once a CTA, not once a tile" * doctest::skip(on_gpu())) {
-  const LessonRun run = run_lesson("solutions", kLesson, with_shape(kManyTiles, "128x256"));
+  const LessonRun run = run_with(kManyTiles, on_few_sms("128x256"));
   const int tiles = 4 * 3, ctas = 8;  // tiles of 256 x 256, a cluster's
   const int stages = 4;
   CHECK(run.stat("mbarrier.init") == ctas * 2 * stages);
@@ -67,7 +68,7 @@ TEST_CASE("09: the CTAs stay: barriers are made once a CTA, not once a tile" * d
 
 TEST_CASE("09: no more CTAs start than the rounds need" * doctest::skip(on_gpu())) {
   // 3 x 3 tiles on four pairs of SMs are three rounds, for which three pairs are enough.
-  const LessonRun run = run_lesson("solutions", kLesson, with_shape({520, 520, 72}, "128x256"));
+  const LessonRun run = run_with({520, 520, 72}, on_few_sms("128x256"));
   CHECK(run.stat("mbarrier.init") == 2 * 3 * 2 * 4);
 }
 
@@ -75,25 +76,22 @@ TEST_CASE("09: split tiles are shared evenly, and no product is made twice" * do
   // 3 x 3 tiles on four pairs of SMs: one whole tile for each, and the 5 * 8 K tiles of the others in four runs of ten. Three
   // of the runs end inside a tile.
   const Size size = {520, 520, 512};
-  const LessonRun run = run_lesson("solutions", kLesson, with_shape(size, "128x256/split"));
+  const LessonRun run = run_with(size, on_few_sms("128x256/split"));
   CHECK(run.stat("mbarrier.init") == 8 * 2 * 4);
   CHECK(run.stat("tensor.load.issued") == 2 * 9 * 8 * 2);
-  CHECK(run.json.at("result_hash") ==
-        run_lesson("solutions", kLesson, with_shape(size, "128x256")).json.at("result_hash"));
+  CHECK(run.json.at("result_hash") == run_with(size, on_few_sms("128x256")).json.at("result_hash"));
 }
 
 TEST_CASE("09: tiles are split where that saves more than the exchange costs") {
-  const auto variant = [](const Size& size, const char* sms) {
-    std::vector<std::string> arguments = size.arguments();
-    arguments.insert(arguments.end(), {"--sms", sms});
-    const LessonRun run = run_lesson("solutions", kLesson, arguments);
+  const auto variant = [](const Size& size) {
+    const LessonRun run = run_with(size, {"--sms", "8"});
     CAPTURE(run.outcome.output);
     CHECK(run.outcome.exit_code == 0);
     return run.json.at("variant");
   };
   // 5 tiles of 256 x 256 on four pairs of SMs are 1.25 rounds instead of 2, 10 of 256 x 128 three of half the length.
-  CHECK(variant({256, 1280, 64}, "8") != "--tile 128x256/split");
-  CHECK(variant({256, 1280, 4608}, "8") == "--tile 128x256/split");
+  CHECK(variant({256, 1280, 64}) != "--tile 128x256/split");
+  CHECK(variant({256, 1280, 4608}) == "--tile 128x256/split");
 }
 
 TEST_CASE("09: --sms must leave a pair of SMs, and not more than there are") {
@@ -107,7 +105,7 @@ TEST_CASE("09: --sms must leave a pair of SMs, and not more than there are") {
 }
 
 TEST_CASE("09: every stage is handed back, also the last one of a tile" * doctest::skip(on_gpu())) {
-  const LessonRun run = run_lesson("solutions", kLesson, with_shape(kManyTiles, "128x256"));
+  const LessonRun run = run_with(kManyTiles, on_few_sms("128x256"));
   const double k_tiles = 2.0 * 4 * 3 * 2;  // of both CTAs
   CHECK(run.stat("mbarrier.phases_completed") == 2 * k_tiles);
   CHECK(run.stat("mbarrier.arrivals") == k_tiles * (1 + 2 * 8));

@@ -1,7 +1,6 @@
 // What `make bench-emulator` runs besides the lessons: one kernel of ordinary instructions, one of nothing but wgmma.
 // Usage: emulator_rates threads|wgmma REPEAT. Prints the milliseconds of each launch, one a line.
 // Exit: 0 if the kernel computed what it should, 1 if not, 2 for bad arguments or environment.
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -44,7 +44,7 @@ def key(text, depends):
 def built(path):
     """A file that the build has made."""
     if not path.exists():
-        die(f"{path} does not exist", f"try   make build, or cmake --build {BUILD} --target emulator lab_host ladder")
+        die(f"{path} does not exist", f"try   make build, or cmake --build {BUILD} --target ladder")
     return path
 
 

@@ -22,7 +22,7 @@ struct NoDevice : std::runtime_error {
 // The current device. Throws NoDevice unless it has compute capability 9.0.
 Device current_device();
 
-// From now on current_device() reports this many multiprocessors.
+// From now on current_device() reports this many multiprocessors; 0: those that there are.
 void limit_multiprocessors(int count);
 
 }  // namespace lab

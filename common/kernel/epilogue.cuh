@@ -83,7 +83,7 @@ __device__ __forceinline__ void store_rows(const float (&acc)[kRegisters], bf16 
   }
 }
 
-// The same, piece by piece, while the next tile is multiplied: the accumulator is free as soon as it is packed.
+// The same, block by block, while the next tile is multiplied: the accumulator is free as soon as it is packed.
 template <int kRegisters>
 class Outgoing {
  public:

@@ -1,4 +1,4 @@
-// Conversions of numbers. (PTX §9.7.9.22)
+// Conversions of numbers. (PTX §9.7.9.21)
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,7 @@
 // Lesson 09: the CTAs stay. Each computes tile after tile; the result of one leaves while the next is multiplied.
 #include <algorithm>
 
-#include "host/cuda_check.hpp"
 #include "host/device.hpp"
-#include "host/device_buffer.hpp"
 #include "host/gemm_program.hpp"
 #include "host/tensor_map.hpp"
 #include "kernel/cluster.cuh"

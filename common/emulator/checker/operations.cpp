@@ -1,4 +1,6 @@
 // The engines' operations: a copy or product is issued, reads and writes its ranges, and completes.
+#include <algorithm>
+
 #include "emulator/checker/checker.hpp"
 
 namespace emu::check {
