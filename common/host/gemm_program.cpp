@@ -114,11 +114,7 @@ class Program {
     const std::vector<uint16_t> got = download(sets_[0]);
     const bool right = judge(got);
     if (!right) return kWrong;
-    if (device_.emulator) {
-      time_on_emulator(first_ms);
-    } else {
-      time_on_gpu();
-    }
+    time_later_launches(first_ms);
     if (download(sets_[0]) != got) {
       std::fprintf(out_, "  result   wrong: a later launch gave another result than the first (unstable)\n");
       add_verdict("wrong", "unstable");
@@ -222,6 +218,20 @@ class Program {
     std::fprintf(out_, "    %s\n%s", diagnosis.reason.c_str(), describe_mismatches(comparison).c_str());
     add_verdict("wrong", diagnosis.id);
     return false;
+  }
+
+  void time_later_launches(double first_ms) {
+    try {
+      if (device_.emulator) {
+        time_on_emulator(first_ms);
+      } else {
+        time_on_gpu();
+      }
+    } catch (const std::runtime_error& error) {
+      // What a kernel did stays with the device; a call that failed (no memory, say) leaves it as it was.
+      if (cudaDeviceSynchronize() == cudaSuccess) throw;
+      throw KernelError(std::string("the first launch was right, a later one failed: ") + error.what());
+    }
   }
 
   void time_on_emulator(double first_ms) {
