@@ -7,11 +7,11 @@
 
 A row of ladder or stages is one process: it verifies the kernel, warms up, times kernel and cuBLASLt in turns on random
 data, and verifies again. The first process at a size and seed compares with a reference; a later one whose result has the
-same hash need not. Rows are written as they come: a run that is cut short leaves what it had. The programs are the GPU
-builds in BUILD/solutions and BUILD/bench.
+same hash need not. Rows are written as they come: a run that is cut short leaves what it had. A file that is there stays:
+the second of a day has -2 in its name. The programs are the GPU builds in BUILD/solutions and BUILD/bench.
 
 usage: bench.py [--build DIR] [--parts LIST] [--processes N] [--seconds S] [--commit HASH] [--out DIR]
-Exit: 0 written, 1 a kernel was wrong or did not end, 2 bad input or no GPU.
+Exit: 0 written, 1 a kernel was wrong or did not end, or a part has no row, 2 bad input or no GPU.
 """
 
 import argparse
@@ -69,18 +69,25 @@ def run(command, limit_s):
 
 
 class Table:
-    """A CSV file that grows row by row."""
+    """A CSV file that grows row by row; there is none before the first."""
 
     def __init__(self, path, header, columns):
-        self.path, self.columns, self.rows = path, columns, 0
-        self.file = open(path, "w", newline="")
-        for key, value in header.items():
+        self.path, self.header, self.columns, self.rows = path, header, columns, 0
+
+    def open(self):
+        stem, number = self.path.stem, 1
+        while self.path.exists():
+            number += 1
+            self.path = self.path.with_name(f"{stem}-{number}.csv")
+        self.file = open(self.path, "w", newline="")
+        for key, value in self.header.items():
             self.file.write(f"# {key}: {value}\n")
-        self.writer = csv.DictWriter(self.file, columns, extrasaction="ignore", lineterminator="\n")
+        self.writer = csv.DictWriter(self.file, self.columns, extrasaction="ignore", lineterminator="\n")
         self.writer.writeheader()
-        self.file.flush()
 
     def add(self, row):
+        if self.rows == 0:
+            self.open()
         self.writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
         self.file.flush()
         self.rows += 1
@@ -219,8 +226,10 @@ def main():
     for part in [p for p in ("copy", "counters", "stages", "ladder") if p in parts]:  # the longest last
         start = time.time()
         table = getattr(bench, part)()
-        if table:
+        if table and table.rows:
             print(f"{part}: {table.rows} rows in {time.time() - start:.0f} s: {table.path}", flush=True)
+        elif table:
+            bench.fail(part, "nothing was measured" + (f": the {args.seconds:.0f} s were over" if bench.late() else ""))
     print(f"{bench.failed} failed")
     return 1 if bench.failed else 0
 

@@ -10,8 +10,8 @@ NEEDED = ("device", "driver", "toolkit", "date", "commit")
 
 
 def files(part):
-    """The files of a part, the oldest first."""
-    return sorted(FOLDER.glob(f"*-{part}-*.csv"), key=lambda p: (load(p)[0]["date"], p.name))
+    """The files of a part, the oldest first; of a day, in the order of their numbers: no number, -2, -3."""
+    return sorted(FOLDER.glob(f"*-{part}-*.csv"), key=lambda p: (load(p)[0]["date"], len(p.name), p.name))
 
 
 def newest(part="ladder"):
@@ -31,6 +31,9 @@ def load(path, needed=NEEDED):
         print(f"plots: {path} does not say its {', '.join(missing)}\n  try    make bench again", file=sys.stderr)
         sys.exit(2)
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    if not rows:
+        print(f"plots: {path} has no rows\n  try    remove it, then make bench again", file=sys.stderr)
+        sys.exit(2)
     for row in rows:
         for key, value in row.items():
             try:
