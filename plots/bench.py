@@ -6,9 +6,10 @@
   counters  what the hardware counted of one launch of each solution at 8192 (needs ncu, and the right to use it)
 
 A row of ladder or stages is one process: it verifies the kernel, warms up, times kernel and cuBLASLt in turns on random
-data, and verifies again. The first process at a size and seed compares with a reference; a later one whose result has the
-same hash need not. Rows are written as they come: a run that is cut short leaves what it had. A file that is there stays:
-the second of a day has -2 in its name. The programs are the GPU builds in BUILD/solutions and BUILD/bench.
+data, and verifies again. All its samples are in it, as they were taken. The first process at a size and seed compares with a
+reference; a later one whose result has the same hash need not. Rows are written as they come: a run that is cut short leaves
+what it had. A file that is there stays: the second of a day has -2 in its name. The programs are the GPU builds in
+BUILD/solutions and BUILD/bench.
 
 usage: bench.py [--build DIR] [--parts LIST] [--processes N] [--seconds S] [--commit HASH] [--out DIR]
 Exit: 0 written, 1 a kernel was wrong or did not end, or a part has no row, 2 bad input or no GPU.
@@ -29,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = ["ladder", "stages", "copy", "counters"]
 LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ctas_per_sm", "ms_median",
           "ms_min", "ms_max", "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max",
-          "compared_with", "verdict"]
+          "compared_with", "verdict", "ms_samples", "cublas_ms_samples"]
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 OBLONG = [(1000, 1032, 520), (4096, 1024, 8192), (8192, 28672, 4096), (4104, 3992, 2056)]
 LARGE, LARGE_FROM = {(16384, 16384, 16384), (8192, 28672, 4096)}, "07"  # seconds each: the fast rungs only
@@ -103,7 +104,7 @@ class Bench:
         toolkit = re.findall(r"V(\d+\.\d+\.\d+)", run(["nvcc", "--version"], 30)[1])
         self.header = {"device": name, "driver": query("driver_version"), "toolkit": (toolkit or ["unknown"])[0],
                        "date": datetime.date.today().isoformat(), "commit": commit, "power limit": query("power.limit"),
-                       "SM clock, maximum": query("clocks.max.sm")}
+                       "SM clock, maximum": query("clocks.max.sm"), "memory clock, maximum": query("clocks.max.memory")}
 
     def table(self, part, note, columns):
         folder = Path(self.args.out) if self.args.out else ROOT / "plots" / "data"

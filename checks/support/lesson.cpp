@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -77,6 +79,12 @@ void check_right(const LessonRun& run) {
   CHECK(run.json.at("verdict") == "right");
   CHECK(run.json.at("mismatches") == "0");
   CHECK(run.findings.empty());
+  std::istringstream text(run.json.at("ms_samples"));
+  std::vector<double> samples(std::istream_iterator<double>(text), {});
+  REQUIRE(samples.size() == std::stoul(run.json.at("samples")));
+  std::sort(samples.begin(), samples.end());
+  const double middle = (samples[(samples.size() - 1) / 2] + samples[samples.size() / 2]) / 2;
+  CHECK(std::stod(run.json.at("ms_median")) == doctest::Approx(middle).epsilon(1e-5));
 }
 
 }  // namespace

@@ -44,6 +44,17 @@ size_t elements(int rows, int cols) {
   return static_cast<size_t>(rows) * cols;
 }
 
+// The numbers with six digits, one space between them.
+std::string spaced(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, text.empty() ? "%.6g" : " %.6g", number);
+    text += digits;
+  }
+  return text;
+}
+
 std::shared_ptr<bf16> upload(const std::vector<uint16_t>& matrix) {
   auto memory = device_buffer<bf16>(matrix.size());
   cuda_check(
@@ -242,7 +253,7 @@ class Program {
     const Statistics time = statistics(samples);
     std::fprintf(out_, "  time     %.0f ms to emulate (the CPU's wall clock, says nothing about a GPU)\n",
                  time.median);
-    add_time("wall clock of the emulation", time);
+    add_time("wall clock of the emulation", time, samples);
   }
 
   void time_on_gpu() {
@@ -280,11 +291,12 @@ class Program {
     const Statistics time = statistics(ours);
     std::fprintf(out_, "  time     %.4f ms (median of %d, %.4f to %.4f), %.1f TFLOP/s\n", time.median,
                  time.samples, time.min, time.max, tflops(time.median));
-    add_time("CUDA events", time);
+    add_time("CUDA events", time, ours);
     if (!cublas) return;
     const Statistics other = statistics(theirs), ratio = statistics(ratios);
     std::fprintf(out_, "  cuBLASLt %.4f ms, %.1f TFLOP/s; this kernel reaches %.3f of it (%.3f to %.3f)\n",
                  other.median, tflops(other.median), ratio.median, ratio.min, ratio.max);
+    json_.add("cublas_ms_samples", spaced(theirs));  // one before each of ours, and one after the last
     json_.add("cublas_ms_median", other.median);
     json_.add("cublas_tflops", tflops(other.median));
     json_.add("ratio_median", ratio.median);
@@ -294,8 +306,9 @@ class Program {
 
   double tflops(double ms) const { return 2.0 * m_ * n_ * k_ / (ms * 1e-3) / 1e12; }
 
-  void add_time(const char* clock, const Statistics& time) {
+  void add_time(const char* clock, const Statistics& time, const std::vector<double>& samples) {
     json_.add("clock", clock);
+    json_.add("ms_samples", spaced(samples));
     json_.add("ms_median", time.median);
     json_.add("ms_min", time.min);
     json_.add("ms_max", time.max);
