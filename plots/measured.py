@@ -42,7 +42,7 @@ def ladder():
     fewest, most = min(n for n in runs if n), max(runs)
     processes = str(most) if fewest == most else f"{fewest} to {most}"
     return (
-        f"Measured on one {machine(header)}: TFLOP/s, and in brackets the ratio to the best of cuBLASLt's heuristics, timed in "
+        f"Measured on {machine(header)}: TFLOP/s, and in brackets the ratio to the best of cuBLASLt's heuristics, timed in "
         f"turns in the same process on random data. Medians over {processes} processes of 20 samples "
         f"each; every result was compared with a reference. The numbers come from "
         f"[{path.name}](plots/data/{path.name}).\n\n"
