@@ -144,6 +144,17 @@ TEST_CASE("launch findings: reads of bytes that nobody wrote are counted, in eve
   }
 }
 
+TEST_CASE("launch findings: who reads bytes that nobody wrote is named") {
+  const auto thread = run("mov.u32 %r1, tile;\nld.shared.u32 %r5, [%r1];\n", "in-order");
+  REQUIRE(thread.size() == 1);
+  CHECK(thread[0].title == "a thread reads shared memory that nothing has written");
+  const auto store = run("mov.u32 %r1, tile;\nsetp.ne.u32 %p1, %t, 0;\n" +
+                             by_thread_0("A", kStore + "cp.async.bulk.wait_group 0;\n"),
+                         "in-order");
+  REQUIRE(store.size() == 1);
+  CHECK(store[0].title == "a bulk store reads shared memory that nothing has written");
+}
+
 TEST_CASE("launch findings: advice is counted, too") {
   const auto found = run(
       kInit + "bar.sync 0;\n" + by_thread_0("B", "mbarrier.init.shared::cta.b64 [%r2], 1;\n"), "in-order", 4);

@@ -308,8 +308,8 @@ void Checker::unwritten(const Accessor& who, uint64_t address) {
   if (!f.id.empty()) return;
   f.id = "uninitialised-read";
   f.severity = who.op ? Severity::advice : Severity::error;
-  f.title = who.op ? "wgmma reads shared memory that nothing has written"
-                   : "a thread reads shared memory that nothing has written";
+  f.title =
+      std::string(who.op ? verb(who.op->kind) : "a thread") + " reads shared memory that nothing has written";
   f.line = program_->line_of(*who.inst);
   f.where = who.hardware->where(*who.inst, __builtin_ctz(who.lanes));
   f.state = "shared memory at " + program_->shared_name(static_cast<uint32_t>(address));
