@@ -37,6 +37,34 @@ TEST_CASE("checker: two warps that use a word with no barrier between") {
                  "st.shared.u32 [%r1], %t;\n") == "data-race ");
 }
 
+TEST_CASE("checker: whoever writes a word must be ordered after every lane that has read it") {
+  // Thread 0 writes a word; warp 0, or both warps, read it; then a thread of warp 1 writes it again.
+  const std::string start =
+      kInit + by_thread_0("W", "st.shared.u32 [%r1], 7;\n") + "bar.sync 0;\nsetp.ge.u32 %p3, %t, 32;\n";
+  const std::string read = "ld.shared.u32 %r3, [%r1];\n", warp_0_reads = "@!%p3 " + read;
+  const std::string arrive = by_thread_0("A", "mbarrier.arrive.shared::cta.b64 _, [%r2];\n");
+  const std::string write =
+      "setp.ne.u32 %p4, %t, 40;\n@%p4 bra END;\n" + wait("WAIT", 0) + "st.shared.u32 [%r1], 8;\nEND:\n";
+  CHECK(reported(start + warp_0_reads + "bar.warp.sync -1;\n" + arrive + write) == "nothing");
+  CHECK(reported(start + warp_0_reads + arrive + write) == "data-race ");  // lane 0 speaks for itself only
+  CHECK(reported(start + read + "bar.warp.sync -1;\n" + arrive + write) == "nothing");
+  CHECK(reported(start + read + arrive + "bar.warp.sync -1;\n" + write) == "data-race ");
+  // 40 reads too, and so do others of its warp, which nothing orders before its write
+  CHECK(reported(start + read + "bar.sync 0;\n" + arrive + write) == "nothing");
+  CHECK(reported(start + read + "bar.warp.sync -1;\n" + arrive + read + write) == "data-race ");
+  // all lanes of warp 0 but the last meet, or all but the second
+  for (const char* lane : {"31", "1"}) {
+    CAPTURE(lane);
+    const std::string others = std::string(lane) == "31" ? "2147483647" : "4294967293";
+    const std::string meet = "setp.eq.u32 %p5, %t, " + std::string(lane) +
+                             ";\nor.pred %p5, %p5, %p3;\n@%p5 bra MET;\nbar.warp.sync " + others +
+                             ";\nMET:\n";
+    CHECK(reported(start + warp_0_reads + meet + arrive + write) == "data-race ");
+    CHECK(reported(start + "mov.pred %p6, 0;\nsetp.eq.u32 %p5, %t, " + lane +
+                   ";\nor.pred %p6, %p5, %p3;\n@!%p6 " + read + meet + arrive + write) == "nothing");
+  }
+}
+
 TEST_CASE("checker: what an atomic or a volatile store has written is not uninitialised") {
   const std::string start = "mov.u32 %r1, tile;\nsetp.ne.u32 %p1, %t, 0;\n",
                     word = "ld.shared.u32 %r3, [%r1];\n", next = "ld.shared.u32 %r3, [%r1+4];\n";

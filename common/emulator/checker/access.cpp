@@ -66,6 +66,8 @@ bool Checker::ordered_all(const Accessor& who, Tag tag, Clock::Kind kind) const 
 uint32_t Checker::plain_lanes(const Accessor& who, Tag tag, bool fenced) {
   const Record& r = records_.of(tag);
   if (r.kind == Record::Kind::strong) return ~0u;
+  if (r.base)  // lane 0 speaks for all of them
+    return (plain_lanes(who, r.base << 5, fenced) & r.lanes) == r.lanes;
   const bool copies = r.kind == Record::Kind::op && ops_[r.detail].kind == AsyncOp::Kind::cp_async;
   if ((r.kind != Record::Kind::threads && !copies) || r.cluster != who.cluster->index ||
       r.rank != who.cta->cta->cluster_rank)
@@ -363,12 +365,13 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
     if (!records[again]) records[again] = thread_record(w, state, in, write, again) << 5;
     return records[again] | static_cast<Tag>(l);
   };
-  for_lanes(e.mask, [&](int l) {
+  for (uint32_t left = e.mask; left; left &= ~who.lanes) {
+    const int l = __builtin_ctz(left);
     who.lanes = 1u << l;
     bool again = false;
     if (e.space == Space::shared) {
       const CtaState& owner = e.owner[l] == &w.cta ? cta : cta_of(*e.owner[l]);
-      if (!owner.shadow) return;
+      if (!owner.shadow) continue;
       Tag* writes = owner.shadow->writes() + e.addr[l];
       Tag* reads = owner.shadow->reads() + e.addr[l];
       // The usual access: one thread wrote all the bytes last, at most one has read them since, and both are this thread
@@ -384,13 +387,20 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
       if (usual) {
         fill(write ? writes : reads, e.bytes, tag_of(l, again));
         if (write && reader) fill(reads, e.bytes, 0);
-        return;
+        continue;
       }
+      // Other lanes that read the same bytes join the readers together.
+      if (!write)
+        for (uint32_t others = left & (left - 1); others; others &= others - 1) {
+          const int other = __builtin_ctz(others);
+          if (e.addr[other] == e.addr[l] && e.owner[other] == e.owner[l]) who.lanes |= 1u << other;
+        }
     }
     if (write && e.space == Space::global && !maps_.empty()) check_map_edit(who, e.addr[l], e.bytes);
-    check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes},
-                tag_of(l, again), write);
-  });
+    const Tag me = who.lanes == 1u << l ? tag_of(l, again) : records_.lanes(tag_of(0, false) >> 5, who.lanes);
+    check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me,
+                write);
+  }
 }
 
 // ---- the end of threads and CTAs

@@ -4,38 +4,55 @@
 
 namespace emu::check {
 
+Tag Records::lanes(uint32_t record, uint32_t mask) {
+  if (lanes_.size() > 100000) lanes_.clear();
+  Tag& kept = lanes_[static_cast<uint64_t>(record) << 32 | mask];
+  if (!kept) {
+    Record set;
+    set.kind = Record::Kind::set;
+    set.base = record;
+    set.lanes = mask;
+    kept = add(set) << 5;
+  }
+  return kept;
+}
+
 Tag Records::combine(Tag a, Tag b) {
   if (a == b || a == 0) return b;
+  if (const uint32_t record = threads_of(a); record && record == threads_of(b)) {
+    const uint32_t before = lanes_in(a), both = before | lanes_in(b);
+    return both == before ? a : both == lanes_in(b) ? b : lanes(record, both);
+  }
   const uint64_t key = (static_cast<uint64_t>(a) << 32) | b;
   auto it = combined_.find(key);
   if (it != combined_.end()) return it->second;
   if (combined_.size() > 100000) combined_.clear();
-  std::vector<Tag> members;
+  std::vector<Tag> members, added;
   each(a, [&](Tag t) { members.push_back(t); });
-  if (std::find(members.begin(), members.end(), b) != members.end()) return combined_[key] = a;
+  each(b, [&](Tag t) { added.push_back(t); });
+  const auto is_new = [&](Tag t) { return std::find(members.begin(), members.end(), t) == members.end(); };
+  if (std::none_of(added.begin(), added.end(), is_new)) return combined_[key] = a;
   // A later access of the same thread or operation takes the place of its earlier one.
-  const Record rb = of(b);
-  members.erase(std::remove_if(members.begin(), members.end(),
-                               [&](Tag t) {
-                                 const Record& r = of(t);
-                                 return rb.kind == Record::Kind::threads && r.kind == rb.kind &&
-                                        r.warp == rb.warp && r.rank == rb.rank && r.cluster == rb.cluster &&
-                                        lane_of(t) == lane_of(b);
-                               }),
-                members.end());
-  members.push_back(b);
-  Tag result;
-  if (members.size() == 1) {
-    result = b;
-  } else {
-    Record set;
-    set.kind = Record::Kind::set;
-    set.detail = static_cast<uint32_t>(sets_.size());
-    sets_.push_back(members);
-    set_members_ += members.size();
-    result = add(set) << 5;
+  for (Tag later : added) {
+    const Record rb = of(later);
+    members.erase(std::remove_if(members.begin(), members.end(),
+                                 [&](Tag t) {
+                                   const Record& r = of(t);
+                                   return t == later ||
+                                          (rb.kind == Record::Kind::threads && r.kind == rb.kind &&
+                                           r.warp == rb.warp && r.rank == rb.rank &&
+                                           r.cluster == rb.cluster && lane_of(t) == lane_of(later));
+                                 }),
+                  members.end());
   }
-  return combined_[key] = result;
+  if (members.empty()) return combined_[key] = b;
+  members.insert(members.end(), added.begin(), added.end());
+  Record set;
+  set.kind = Record::Kind::set;
+  set.detail = static_cast<uint32_t>(sets_.size());
+  sets_.push_back(members);
+  set_members_ += members.size();
+  return combined_[key] = add(set) << 5;
 }
 
 bool Records::seen_in(Tag set, Tag b) const {
@@ -60,6 +77,7 @@ void Records::clear() {
   sets_.clear();
   set_members_ = 0;
   combined_.clear();
+  lanes_.clear();
   places_.clear();
 }
 
@@ -68,12 +86,15 @@ void Records::mark(Tag tag) {
   if (place) return;
   place = 1;
   const Record& r = of(tag);
-  if (r.kind == Record::Kind::set)
+  if (r.base)
+    mark(r.base << 5);
+  else if (r.kind == Record::Kind::set)
     for (Tag member : sets_[r.detail]) mark(member);
 }
 
 void Records::drop_unmarked() {
   combined_.clear();
+  lanes_.clear();
   std::vector<uint32_t> blocks(epochs_.size());  // not 0 when used; then the new number
   each_marked([&](const Record& r) {
     if (r.kind == Record::Kind::threads) blocks[r.detail] = 1;
@@ -92,7 +113,8 @@ void Records::drop_unmarked() {
     Record& r = records_[kept] = records_[i];
     places_[i] = kept++;
     if (r.kind == Record::Kind::threads) r.detail = blocks[r.detail];
-    if (r.kind != Record::Kind::set) continue;
+    if (r.base) r.base = places_[r.base];
+    if (r.kind != Record::Kind::set || r.base) continue;
     std::vector<Tag> members = std::move(sets_[r.detail]);
     for (Tag& member : members) member = moved(member);
     set_members_ += members.size();

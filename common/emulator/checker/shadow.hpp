@@ -25,6 +25,8 @@ struct Record {
   uint32_t cluster = 0;
   int32_t source = -1;  // Program source index
   uint32_t detail = 0;  // threads: epoch block; op: index of the operation; set: index of the member list
+  // set: instead of a list, a record of threads and some of its lanes
+  uint32_t base = 0, lanes = 0;
 };
 
 class Records {
@@ -46,15 +48,20 @@ class Records {
   const std::array<uint32_t, 32>& epochs(const Record& r) const { return epochs_[r.detail]; }
   uint32_t epoch(const Record& r, int lane) const { return epochs_[r.detail][static_cast<size_t>(lane)]; }
 
-  // The set of a's members and b. Asked for often with the same arguments: the answers are kept.
+  // These lanes of a record of threads, two or more.
+  Tag lanes(uint32_t record, uint32_t mask);
+  // The set of a's and b's members. Asked for often with the same arguments: the answers are kept.
   Tag combine(Tag a, Tag b);
-  // Whether combine() has found b to be a member of that set. May say no where it has not been asked.
+  // Whether combine() has found b's members to be in that set. May say no where it has not been asked.
   bool seen_in(Tag set, Tag b) const;
   // Calls f(tag) for each single accessor of the tag.
   template <class F>
   void each(Tag tag, F f) const {
     const Record& r = of(tag);
-    if (r.kind == Record::Kind::set) {
+    if (r.base) {
+      for (uint32_t left = r.lanes; left; left &= left - 1)
+        f(r.base << 5 | static_cast<Tag>(__builtin_ctz(left)));
+    } else if (r.kind == Record::Kind::set) {
       for (Tag t : sets_[r.detail]) f(t);
     } else if (tag) {
       f(tag);
@@ -70,7 +77,8 @@ class Records {
   // drop_unmarked(). Then records have other numbers: moved() gives the new tag for an old one that was marked.
   size_t bytes() const {
     return records_.size() * sizeof(Record) + epochs_.size() * sizeof(epochs_[0]) +
-           sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) + combined_.size() * 64;
+           sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) +
+           (combined_.size() + lanes_.size()) * 64;
   }
   void start_marking() {
     places_.assign(records_.size(), 0);
@@ -86,11 +94,18 @@ class Records {
   }
 
  private:
+  // The record of threads that all members of the tag are lanes of, or 0; and which lanes.
+  uint32_t threads_of(Tag tag) const {
+    return of(tag).kind == Record::Kind::threads ? tag >> 5 : of(tag).base;
+  }
+  uint32_t lanes_in(Tag tag) const { return of(tag).base ? of(tag).lanes : 1u << lane_of(tag); }
+
   std::vector<Record> records_;
   std::vector<std::array<uint32_t, 32>> epochs_;
   std::vector<std::vector<Tag>> sets_;
   size_t set_members_ = 0;  // of all sets
   std::unordered_map<uint64_t, Tag> combined_;
+  std::unordered_map<uint64_t, Tag> lanes_;  // by record and mask
   std::vector<uint32_t> places_;  // by record: not 0 when marked; after drop_unmarked(), its new number
 };
 
