@@ -72,6 +72,18 @@ TEST_CASE("tensor map: a changed byte makes it invalid") {
   CHECK_FALSE(decode_tensor_map(map_bytes, &map));
 }
 
+TEST_CASE("tensor map: bit 21 of the second 8 bytes may be cleared, as CUTLASS does") {
+  REQUIRE(encode().code == 0);
+  TensorMap before, after;
+  REQUIRE(decode_tensor_map(map_bytes, &before));
+  map_bytes[8 + 21 / 8] &= ~std::byte{1 << 21 % 8};
+  REQUIRE(decode_tensor_map(map_bytes, &after));
+  CHECK(after.address == before.address);
+  CHECK(after.size[0] == before.size[0]);
+  CHECK(after.box[0] == before.box[0]);
+  CHECK_FALSE(after.edited);
+}
+
 TEST_CASE("tensor map: each broken rule is refused and named") {
   struct Row {
     const char* text;

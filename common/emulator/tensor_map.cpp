@@ -11,24 +11,33 @@ namespace {
 // The 128 bytes. Not NVIDIA's layout, which is not public.
 struct Encoded {
   uint64_t magic;
+  // kClearable or 0, which means the same: CUTLASS clears this bit in the maps of tensors below 128 KiB, against an error of
+  // drivers up to 13.1.
+  uint64_t clearable;
   uint64_t address;
   uint64_t stride[4];
   uint32_t size_minus_1[5];
   uint8_t box_minus_1[5];
   uint8_t step[5];
   uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill, edited;
-  uint8_t unused[35];
+  uint8_t unused[27];
   uint64_t checksum;
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes);
+constexpr uint64_t kClearable = 1 << 21;
 constexpr uint64_t kMagic = 0x7061'6d72'6f73'6e74ull;  // "tnsormap"
 
-// FNV-1a over everything before the checksum.
+// FNV-1a over everything from the address to the checksum.
 uint64_t checksum_of(const Encoded& e) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&e);
   uint64_t hash = 0xcbf29ce484222325ull;
-  for (size_t i = 0; i < offsetof(Encoded, checksum); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+  for (size_t i = offsetof(Encoded, address); i < offsetof(Encoded, checksum); ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3ull;
   return hash;
+}
+
+bool is_intact(const Encoded& e) {
+  return e.magic == kMagic && (e.clearable | kClearable) == kClearable && e.checksum == checksum_of(e);
 }
 
 // Collects the first broken rule.
@@ -183,6 +192,7 @@ int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, cons
   Encoded e;
   std::memset(&e, 0, sizeof e);
   e.magic = kMagic;
+  e.clearable = kClearable;
   e.address = address;
   for (unsigned i = 0; i < rank; ++i) {
     e.size_minus_1[i] = static_cast<uint32_t>(sizes[i] - 1);
@@ -221,8 +231,7 @@ int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint
   Rules rules{why};
   Encoded e;
   std::memcpy(&e, map, sizeof e);
-  rules.check(e.magic == kMagic && e.checksum == checksum_of(e), "the 128 bytes", "are no tensor map",
-              "copy an encoded map there first");
+  rules.check(is_intact(e), "the 128 bytes", "are no tensor map", "copy an encoded map there first");
   const auto in_range = [&](const char* name, uint64_t low, uint64_t high) {
     rules.check(value >= low && value <= high, named(name, value),
                 "must be " + std::to_string(low) + " .. " + std::to_string(high), "see PTX ISA 9.7.9.28");
@@ -303,7 +312,7 @@ std::string broken_rule(const TensorMap& map) {
 bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
   Encoded e;
   std::memcpy(&e, bytes, sizeof e);
-  if (e.magic != kMagic || e.checksum != checksum_of(e)) return false;
+  if (!is_intact(e)) return false;
   out->type = static_cast<ElementType>(e.type);
   out->rank = e.rank;
   out->address = e.address;
