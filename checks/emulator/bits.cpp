@@ -96,6 +96,11 @@ TEST_CASE("lop3: every look-up table, and the predicate of its boolean operation
   auto pairs = cross({{0, 5}, {0, 6}, {0, 1}});
   check_table("lop3.or.b32 _|$d, $a, $b, $a, 0xC0, $c;", 1, {4, 4, 1}, pairs,
               [](const Row& r) { return uint64_t{(r[0] & r[1]) != 0 || r[2] != 0}; });
+  // ptxas takes blanks in front of modifiers
+  check_table("lop3 .b32 $d, $a, $b, $c, 0x80;", 4, {4, 4, 4}, rows,
+              [](const Row& r) { return r[0] & r[1] & r[2]; });
+  check_table("and  .b32 $d, $a, $b;", 4, {4, 4}, cross({{5, 6}, {3, 12}}),
+              [](const Row& r) { return r[0] & r[1]; });
   check_table("lop3.and.b32 %r20|$d, $a, $b, $a, 0xC0, $c;", 1, {4, 4, 1}, pairs,
               [](const Row& r) { return uint64_t{(r[0] & r[1]) != 0 && r[2] != 0}; });
 }

@@ -184,3 +184,25 @@ TEST_CASE("not flagged: 12 an exit when the source has been read and the writes 
   CHECK(reported(kInit + by_thread_0("A", store + read + use)) == "read-before-stored ");
   CHECK(reported(kInit + by_thread_0("A", store + "cp.async.bulk.wait_group 0;\n" + use)) == "nothing");
 }
+
+TEST_CASE("not flagged: a store of the copy engine that all lanes of a warp issue together") {
+  // every lane of warp 0 stores the same 16 bytes to the first thread's input
+  const std::string start =
+      kInit + "mul.wide.u32 %rd1, %t, 64;\nsub.u64 %rd1, %in, %rd1;\nsetp.ge.u32 %p3, %t, 32;\n" +
+      by_thread_0("W", kWrite + kFence) + "bar.sync 0;\n@%p3 bra END;\n";
+  const std::string store = "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;\n";
+  const std::string commit = "cp.async.bulk.commit_group;\n", wait = "cp.async.bulk.wait_group 0;\n";
+  const std::string read =
+      "END: bar.sync 0;\nsetp.eq.u32 %p4, %t, 40;\n@%p4 ld.global.u32 %r3, [%rd1];\n@%p4 st.global.u32 "
+      "[%out], %r3;\n";
+  CHECK(reported(start + store + commit + wait + read) == "nothing");
+  CHECK(reported(start + store + commit + "setp.eq.u32 %p5, %t, 0;\n@!%p5 " + wait + read) ==
+        "read-before-stored ");
+  CHECK(reported(start + store + commit + "setp.eq.u32 %p5, %t, 31;\n@!%p5 " + wait + read) ==
+        "read-before-stored ");
+  // another store to the same place, by the same lanes or from another place in shared memory
+  CHECK(reported(start + store + store + commit + wait + read) == "read-before-stored ");
+  const std::string elsewhere = "and.b32 %r4, %t, 1;\nshl.b32 %r4, %r4, 4;\nadd.u32 %r1, %r1, %r4;\n";
+  CHECK(reported(start + elsewhere + store + commit + wait + read).find("read-before-stored ") !=
+        std::string::npos);
+}

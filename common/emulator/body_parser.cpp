@@ -166,6 +166,7 @@ Instruction Parser::parse_instruction() {
   const Token& t = peek();
   in.ptx_line = t.line;
   std::string text = word("an instruction");
+  while (peek().kind == Token::Kind::word && peek().text[0] == '.') text += next().text;  // "lop3 .b32"
   size_t begin = 0;
   bool first = true;
   while (begin <= text.size()) {

@@ -133,6 +133,22 @@ bool Checker::reduces(Tag single) const {
   return (text->opcode == "cp" && text->modifiers[0] == "reduce") || text->opcode == "red";
 }
 
+// The lanes of a warp that execute a store of the copy engine together, of the same bytes to the same place, store what one
+// of them stores.
+bool Checker::same_store(const Accessor& who, Tag writers) const {
+  if (!who.op || (who.op->kind != AsyncOp::Kind::bulk_store && who.op->kind != AsyncOp::Kind::tensor_store))
+    return false;
+  bool all = true;
+  records_.each(writers, [&](Tag t) {
+    const Record& r = records_.of(t);
+    const OpState& other = ops_[r.kind == Record::Kind::op ? r.detail : 0];
+    all = all && ((other.turn == who.op->turn && other.kind == who.op->kind && other.from == who.op->from &&
+                   other.to == who.op->to && other.bytes == who.op->bytes) ||
+                  ordered_all(who, t));
+  });
+  return all;
+}
+
 // Whoever is ordered after the operation `later` is ordered after `earlier`: they count on one component.
 bool Checker::implied(Tag earlier, Tag later) const {
   const Record &a = records_.of(earlier), &b = records_.of(later);
@@ -259,8 +275,12 @@ void Checker::check_write(const Accessor& who, Tag* write, Tag* read, size_t byt
     } else if (writer && !settled(who, writer, &good_writer_)) {
       // Lanes of one instruction may store to one place: the value of one of them stays.
       const Record &mine = records_.of(me), &theirs = records_.of(writer);
-      if (!(mine.kind == Record::Kind::threads && theirs.kind == mine.kind && theirs.source == mine.source))
+      if (same_store(who, writer)) {
+        now = records_.combine(writer, me);  // a reader must know of all
+      } else if (!(mine.kind == Record::Kind::threads && theirs.kind == mine.kind &&
+                   theirs.source == mine.source)) {
         conflict(who, true, first_unordered(who, writer), true, address + i, space);
+      }
     }
     std::fill(write + i, write + end, now);
     i = end;

@@ -163,7 +163,9 @@ struct OpState {
   const Mbarrier* barrier = nullptr;
   Swizzle swizzle = Swizzle::none;
   uint64_t bytes = 0;
-  uint32_t next_copy = 0;  // the same multicast copy in the next destination CTA
+  uint64_t from = 0, to = 0;  // stores: where their bytes begin, and go
+  uint64_t turn = 0;          // the same for the lanes of a warp that execute the instruction together
+  uint32_t next_copy = 0;     // the same multicast copy in the next destination CTA
 };
 
 // A tensor map in global memory (tensor_maps.cpp).
@@ -236,6 +238,12 @@ class Checker : public Observer {
   Records records_;
   GlobalShadow global_;
   std::vector<OpState> ops_;
+  struct Turn {                     // of the last operation that was issued
+    uint64_t event = 0, first = 0;  // its issue, and that of the first lane's
+    const Warp* warp = nullptr;
+    const Inst* inst = nullptr;
+    int lane = 0;
+  } turn_;
   // For each cp.async.mbarrier.arrive under way, which cp.async of its lanes come before it; and for the one that lands.
   std::unordered_map<uint64_t, std::array<uint32_t, 32>> copy_arrives_;
   std::array<uint32_t, 32> landing_copies_{};
@@ -309,6 +317,7 @@ class Checker : public Observer {
   bool ordered_all(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
   Tag first_unordered(const Accessor& who, Tag tag) const;
   bool reduces(Tag single) const;
+  bool same_store(const Accessor& who, Tag writers) const;
   bool implied(Tag earlier, Tag later) const;
   Tag with_reader(const Accessor& who, Tag readers, Tag me);
   Tag with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space);

@@ -32,8 +32,15 @@ void Checker::on_async_issue(AsyncOp& op) {
   op.sources(sources);
   op.destinations(destinations);
   for (auto& d : destinations) s.bytes += d.bytes;
+  if (!sources.empty()) s.from = sources[0].address;
+  if (!destinations.empty()) s.to = destinations[0].address;
   Accessor who{&cluster, &cta, &state, &w, op.inst, op.lanes, op.lanes, nullptr, op.async_proxy()};
   start_access();
+  const Turn before = turn_;
+  turn_ = {machine_->findings.event(), machine_->findings.event(), &w, op.inst, s.lane};
+  if (before.event + 1 == turn_.event && before.warp == &w && before.inst == op.inst && before.lane < s.lane)
+    turn_.first = before.first;  // nothing has happened since the lane before
+  s.turn = turn_.first;
 
   if (op.kind == AsyncOp::Kind::cp_async) {
     // 32 components in a row, one a lane.

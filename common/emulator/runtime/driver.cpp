@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "emulator/runtime/context.hpp"
 #include "emulator/runtime/limits.hpp"
@@ -28,6 +29,16 @@ CUresult apart(F&& f) {
   cudaError_t error = f();
   last_error = before;
   return result(error);
+}
+
+template <class T>
+CUresult fill(CUdeviceptr address, T value, size_t count, CUstream stream) {
+  if (address % sizeof value) return CUDA_ERROR_INVALID_VALUE;
+  const std::vector<T> values(count, value);
+  return apart([&] {
+    return cudaMemcpyAsync(pointer(address), values.data(), count * sizeof value, cudaMemcpyHostToDevice,
+                           stream);
+  });
 }
 
 CUresult tensor_map_result(const char* call, int code, const std::string& why) {
@@ -145,8 +156,41 @@ CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return apart([&] { return cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice); });
 }
 
-CUresult cuMemsetD8(CUdeviceptr address, unsigned char value, size_t bytes) {
-  return apart([&] { return cudaMemset(pointer(address), value, bytes); });
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  return apart([&] { return cudaMemcpyAsync(pointer(to), from, bytes, cudaMemcpyHostToDevice, stream); });
+}
+
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return apart([&] { return cudaMemcpyAsync(to, pointer(from), bytes, cudaMemcpyDeviceToHost, stream); });
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return apart(
+      [&] { return cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice, stream); });
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream) {
+  return fill(address, value, count, stream);
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr address, unsigned short value, size_t count, CUstream stream) {
+  return fill(address, value, count, stream);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, size_t count, CUstream stream) {
+  return fill(address, value, count, stream);
+}
+
+CUresult cuMemsetD8(CUdeviceptr address, unsigned char value, size_t count) {
+  return fill(address, value, count, nullptr);
+}
+
+CUresult cuMemsetD16(CUdeviceptr address, unsigned short value, size_t count) {
+  return fill(address, value, count, nullptr);
+}
+
+CUresult cuMemsetD32(CUdeviceptr address, unsigned value, size_t count) {
+  return fill(address, value, count, nullptr);
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
@@ -234,7 +278,15 @@ const EntryPoint kEntryPoints[] = {
     {"cuMemcpyHtoD", reinterpret_cast<void*>(cuMemcpyHtoD)},
     {"cuMemcpyDtoH", reinterpret_cast<void*>(cuMemcpyDtoH)},
     {"cuMemcpyDtoD", reinterpret_cast<void*>(cuMemcpyDtoD)},
+    {"cuMemcpyHtoDAsync", reinterpret_cast<void*>(cuMemcpyHtoDAsync)},
+    {"cuMemcpyDtoHAsync", reinterpret_cast<void*>(cuMemcpyDtoHAsync)},
+    {"cuMemcpyDtoDAsync", reinterpret_cast<void*>(cuMemcpyDtoDAsync)},
     {"cuMemsetD8", reinterpret_cast<void*>(cuMemsetD8)},
+    {"cuMemsetD16", reinterpret_cast<void*>(cuMemsetD16)},
+    {"cuMemsetD32", reinterpret_cast<void*>(cuMemsetD32)},
+    {"cuMemsetD8Async", reinterpret_cast<void*>(cuMemsetD8Async)},
+    {"cuMemsetD16Async", reinterpret_cast<void*>(cuMemsetD16Async)},
+    {"cuMemsetD32Async", reinterpret_cast<void*>(cuMemsetD32Async)},
     {"cuStreamSynchronize", reinterpret_cast<void*>(cuStreamSynchronize)},
     {"cuPointerGetAttribute", reinterpret_cast<void*>(cuPointerGetAttribute)},
     {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(cuTensorMapEncodeTiled)},
