@@ -24,6 +24,16 @@ TEST_CASE("ld and st: vectors of 2 and 4, and a destination that is the address"
   CHECK(out == std::vector<uint32_t>{4, 3, 2, 1, 3, 4, 1, 2});
 }
 
+TEST_CASE("vector registers: whole, and by element") {
+  auto out = run_one(
+      ".reg .v4 .u32 v;\n.reg .v2 .u32 %w<2>;\nld.global.v4.u32 v, [%in];\nst.global.v4.u32 [%out], v;\n"
+      "mov.u32 v.w, 9;\nadd.u32 v.x, v.y, v.w;\nst.global.v2.u32 [%out+16], {v.r, v.a};\n"
+      "{\n.reg .v2 .u32 v;\nmov.u32 v.x, 7;\nmov.u32 v.g, 8;\nmov.u32 %w1.x, v.y;\nmov.u32 %w1.y, v.x;\n}\n"
+      "st.global.v2.u32 [%out+24], %w1;\nst.global.u32 [%out+32], v.z;",
+      {1, 2, 3, 4}, 9);
+  CHECK(out == std::vector<uint32_t>{1, 2, 3, 4, 11, 9, 8, 7, 3});
+}
+
 TEST_CASE("mov: pack and unpack") {
   auto out = run_one(
       "mov.u32 %r1, 0x11223344;\nmov.u32 %r2, 0x55667788;\nmov.b64 %rd1, {%r1, %r2};\nmov.b64 {_, %r3}, "

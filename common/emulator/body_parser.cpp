@@ -37,6 +37,7 @@ void Parser::resolve_labels(const Function& f, Operand& operand, int scope) cons
 
 void Parser::parse_body(Function& f) {
   scopes_.assign(1, Scope());
+  vectors_.clear();
   scope_ = 0;
   current_loc_ = -1;
   std::vector<int> scope_of;
@@ -65,17 +66,28 @@ void Parser::parse_body(Function& f) {
 
 void Parser::parse_registers(Function& f) {
   std::string t = word("a register type");
-  if (t == ".v2" || t == ".v4") error("vector registers are not supported");
+  const size_t width = t == ".v2" ? 2 : t == ".v4" ? 4 : 0;  // of a vector register (PTX ISA 5.4.2)
+  if (width) t = word("the type of a vector's elements");
   Type type = type_from(std::string_view(t).substr(1));
   if (type == Type::none) error("unknown register type " + t);
+  const auto add = [&](const std::string& name) {
+    const std::string unique = declare(name);
+    if (width == 0) f.registers[unique] = type;
+    for (size_t i = 0; i < width; ++i) {
+      const std::string element = declare(name + "." + "xyzw"[i]);
+      scopes_[scope_].names[name + "." + "rgba"[i]] = element;
+      f.registers[element] = type;
+      vectors_[unique].push_back(element);
+    }
+  };
   do {
     std::string name = word("a register name");
     if (accept("<")) {
       int64_t count = integer("a register count");
       expect(">");
-      for (int64_t i = 0; i < count; ++i) f.registers[declare(name + std::to_string(i))] = type;
+      for (int64_t i = 0; i < count; ++i) add(name + std::to_string(i));
     } else {
-      f.registers[declare(name)] = type;
+      add(name);
     }
   } while (accept(","));
   expect(";");
@@ -255,6 +267,15 @@ Operand Parser::parse_simple_operand() {
   o.name = unique.empty() ? t.text : unique;
   o.kind = Operand::Kind::symbol;
   if (t.text[0] == '%') o.kind = Operand::Kind::reg;
+  if (const auto vector = vectors_.find(unique); vector != vectors_.end()) {
+    Operand all;
+    all.kind = Operand::Kind::vec;
+    for (const std::string& element : vector->second) {
+      o.name = element;
+      all.items.push_back(o);
+    }
+    return all;
+  }
   if (accept("+"))
     o.offset = integer("an offset");
   else if (is("-") && peek(1).kind == Token::Kind::integer)

@@ -51,6 +51,8 @@ class Parser {
     std::unordered_map<std::string, std::string> labels;  // label -> unique name
   };
   std::vector<Scope> scopes_;
+  std::unordered_map<std::string, std::vector<std::string>>
+      vectors_;  // vector register -> its elements, unique names
   int scope_ = 0;
   int current_loc_ = -1;
 
