@@ -34,6 +34,8 @@ void fill(const char* name, T value, cudaStream_t stream) {
   if (sizeof(T) > 1)
     expect(name, -1, find<CUresult(CUdeviceptr, T, size_t)>(name)(from + 1, value, 1),
            CUDA_ERROR_INVALID_VALUE);
+  expect(name, -3, find<CUresult(CUdeviceptr, T, size_t)>(name)(from, value, size_t{1} << 40),
+         CUDA_ERROR_INVALID_VALUE);
   expect(name, -2, cudaGetLastError(), cudaSuccess);  // the driver's functions answer by their value alone
   OK(cudaFree(memory));
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "emulator/runtime/context.hpp"
 #include "emulator/runtime/limits.hpp"
@@ -31,13 +30,15 @@ CUresult apart(F&& f) {
   return result(error);
 }
 
+// Elements of several bytes: one byte of every element at a time, the last first, because it reaches furthest.
 template <class T>
 CUresult fill(CUdeviceptr address, T value, size_t count, CUstream stream) {
   if (address % sizeof value) return CUDA_ERROR_INVALID_VALUE;
-  const std::vector<T> values(count, value);
   return apart([&] {
-    return cudaMemcpyAsync(pointer(address), values.data(), count * sizeof value, cudaMemcpyHostToDevice,
-                           stream);
+    cudaError_t error = cudaSuccess;
+    for (size_t i = sizeof value; i-- > 0 && error == cudaSuccess;)
+      error = cudaMemset2DAsync(pointer(address + i), sizeof value, value >> 8 * i & 0xFF, 1, count, stream);
+    return error;
   });
 }
 
@@ -169,8 +170,8 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
       [&] { return cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice, stream); });
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t count, CUstream stream) {
-  return fill(address, value, count, stream);
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes, CUstream stream) {
+  return apart([&] { return cudaMemsetAsync(pointer(address), value, bytes, stream); });
 }
 
 CUresult cuMemsetD16Async(CUdeviceptr address, unsigned short value, size_t count, CUstream stream) {
@@ -181,8 +182,8 @@ CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, size_t count, CUs
   return fill(address, value, count, stream);
 }
 
-CUresult cuMemsetD8(CUdeviceptr address, unsigned char value, size_t count) {
-  return fill(address, value, count, nullptr);
+CUresult cuMemsetD8(CUdeviceptr address, unsigned char value, size_t bytes) {
+  return apart([&] { return cudaMemset(pointer(address), value, bytes); });
 }
 
 CUresult cuMemsetD16(CUdeviceptr address, unsigned short value, size_t count) {
