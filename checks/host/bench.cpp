@@ -1,6 +1,5 @@
 // plots/bench.py on a machine that claims a Hopper GPU, with a program that claims to be a fast kernel: the files it leaves.
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/folder.hpp"
 #include "support/process.hpp"
 
 namespace fs = std::filesystem;
@@ -20,14 +20,10 @@ namespace {
 class Machine {
  public:
   Machine() {
-    std::string name = (fs::temp_directory_path() / "bench.XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    root_ = name;
     script("bin/nvidia-smi",
            "case $1 in *name*) echo NVIDIA H000;; *compute_cap*) echo 9.0;; *) echo 1;; esac");
     kernel("right");
   }
-  ~Machine() { fs::remove_all(root_); }
 
   // The verdict that the kernel's program gives from now on.
   void kernel(const std::string& verdict) {
@@ -65,7 +61,7 @@ class Machine {
     fs::permissions(root_ / path, fs::perms::owner_all);
   }
 
-  fs::path root_;
+  check::Folder root_;
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // The compiler's launcher: what it does with the remarks of ptxas. A shell stands in for nvcc.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "support/folder.hpp"
 #include "support/process.hpp"
 
 using namespace check;
@@ -17,17 +17,12 @@ struct Compiled {
 
 // A compilation that says `remark` and writes its object.
 Compiled compile(const std::string& remark) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("remarks." + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
+  const Folder folder;
   const std::string object = folder / "kernel.o";
   const Outcome outcome = run({"/bin/sh", "checks/scripts/run_nvcc.sh", "/bin/sh", "-c",
                                "echo '" + remark + "'; echo object > \"$2\"", "nvcc", "-o", object},
                               {}, 60);
-  const Compiled result = {outcome, std::filesystem::exists(object),
-                           std::filesystem::exists(object + ".ptxas")};
-  std::filesystem::remove_all(folder);
-  return result;
+  return {outcome, std::filesystem::exists(object), std::filesystem::exists(object + ".ptxas")};
 }
 
 }  // namespace

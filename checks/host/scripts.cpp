@@ -1,11 +1,11 @@
 // The scripts that hold exercises and documents to their sources: each can fail, and says where.
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "support/folder.hpp"
 #include "support/process.hpp"
 
 namespace fs = std::filesystem;
@@ -26,9 +26,6 @@ std::string read(const fs::path& path) {
 class Copy {
  public:
   Copy() {
-    std::string name = (fs::temp_directory_path() / "scripts.XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    root_ = name;
     fs::create_directories(root_ / "checks/scripts");
     fs::create_directories(root_ / "common");
     for (const char* folder : {"lessons", "solutions", "common/kernel"})
@@ -37,7 +34,6 @@ class Copy {
       fs::copy(fs::path("checks/scripts") / script, root_ / "checks/scripts" / script);
     }
   }
-  ~Copy() { fs::remove_all(root_); }
 
   // Replaces the first `from` in a file by `to`.
   void edit(const std::string& path, const std::string& from, const std::string& to) {
@@ -53,7 +49,7 @@ class Copy {
   }
 
  private:
-  fs::path root_;
+  check::Folder root_;
 };
 
 bool contains(const std::string& text, const char* part) {
