@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "emulator/checker/checker.hpp"
-#include "emulator/report.hpp"
-#include "emulator/tensor_map.hpp"
+#include "emulator/findings/report.hpp"
+#include "emulator/machine/tensor_map.hpp"
 #include "support.hpp"
 
 namespace checked {

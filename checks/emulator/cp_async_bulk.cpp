@@ -1,8 +1,8 @@
 // cp.async.bulk: runs of bytes in and out, reductions, multicast, bulk groups (PTX ISA 9.7.9.25.4).
 #include "support.hpp"
 
-#include "emulator/reduction.hpp"
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
+#include "emulator/numerics/reduction.hpp"
 
 using namespace emu_test;
 

@@ -1,9 +1,9 @@
 // The fat binary reader against containers made here, whole and damaged.
-#include "emulator/fatbin.hpp"
+#include "emulator/ptx/fatbin.hpp"
 
 #include <doctest/doctest.h>
 
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
 #include "runtime_support.hpp"
 
 namespace {

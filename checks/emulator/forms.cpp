@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "emulator/forms.hpp"
+#include "emulator/program/forms.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "checked.hpp"
-#include "emulator/device.hpp"
+#include "emulator/runtime/device.hpp"
 
 using namespace checked;
 

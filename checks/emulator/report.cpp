@@ -1,5 +1,5 @@
 // Report: which findings are one cause seen again.
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 #include <cuda.h>
 #include <doctest/doctest.h>
 
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
 #include "emulator/runtime/context.hpp"
 #include "runtime_support.hpp"
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "emulator/async.hpp"
-#include "emulator/machine.hpp"
-#include "emulator/mbarrier.hpp"
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/machine/mbarrier.hpp"
 
 namespace emu_test {
 

@@ -1,5 +1,5 @@
 // The swizzle patterns against the examples and tables of the manual (PTX ISA 5.5.7).
-#include "emulator/swizzle.hpp"
+#include "emulator/machine/swizzle.hpp"
 #include <initializer_list>
 
 #include <doctest/doctest.h>

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "emulator/isa/tensor_box.hpp"
-#include "emulator/tensor_map.hpp"
+#include "emulator/machine/tensor_map.hpp"
 
 using namespace emu_test;
 

@@ -1,5 +1,5 @@
 // cuTensorMapEncodeTiled: what is accepted, what is refused and with which words.
-#include "emulator/tensor_map.hpp"
+#include "emulator/machine/tensor_map.hpp"
 
 #include <doctest/doctest.h>
 

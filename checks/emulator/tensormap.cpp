@@ -1,5 +1,5 @@
 // tensormap.replace field by field, tensormap.cp_fenceproxy, and copies that use a changed map (PTX ISA 9.7.9.28).
-#include "emulator/tensor_map.hpp"
+#include "emulator/machine/tensor_map.hpp"
 
 #include "support.hpp"
 

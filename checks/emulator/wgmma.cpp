@@ -1,12 +1,12 @@
 // wgmma: numerics worked out by hand from the stated steps, layouts and fragments against plain host loops, and what
 // the emulator says about wrong uses.
-#include "emulator/wgmma.hpp"
+#include "emulator/machine/wgmma.hpp"
 
 #include <cmath>
 #include <functional>
 #include <random>
 
-#include "emulator/matrix_operands.hpp"
+#include "emulator/numerics/matrix_operands.hpp"
 #include "support.hpp"
 
 using emu::Type;

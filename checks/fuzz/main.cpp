@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "emit.hpp"
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
 #include "mutate.hpp"
 #include "pipeline.hpp"
 #include "run.hpp"

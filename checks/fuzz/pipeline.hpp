@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "emulator/swizzle.hpp"
-#include "emulator/tensor_map.hpp"
+#include "emulator/machine/swizzle.hpp"
+#include "emulator/machine/tensor_map.hpp"
 
 namespace fuzz {
 

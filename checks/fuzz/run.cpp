@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "emit.hpp"
-#include "emulator/async.hpp"
 #include "emulator/checker/checker.hpp"
-#include "emulator/device.hpp"
-#include "emulator/mbarrier.hpp"
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/mbarrier.hpp"
+#include "emulator/runtime/device.hpp"
 #include "model.hpp"
 
 namespace fuzz {

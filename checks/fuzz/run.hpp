@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
 #include "mutate.hpp"
 #include "pipeline.hpp"
 

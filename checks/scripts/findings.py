@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes common/emulator/FINDINGS.md, the reference of finding ids, from the table in finding_ids.cpp.
+"""Writes common/emulator/findings/FINDINGS.md, the reference of finding ids, from the table in findings/finding_ids.cpp.
 
   findings.py --write   writes the page
   findings.py --check   exit status 1 when the page is not that of the table, when a source of the emulator reports an
@@ -12,7 +12,7 @@ import sys
 from run_common import BAD_INPUT, OK, ROOT, WRONG, die
 
 FOLDER = ROOT / "common" / "emulator"
-TABLE, PAGE = FOLDER / "finding_ids.cpp", FOLDER / "FINDINGS.md"
+TABLE, PAGE = FOLDER / "findings" / "finding_ids.cpp", FOLDER / "findings" / "FINDINGS.md"
 TEXT = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'  # string literals side by side are one
 HEAD = """# What the emulator reports
 

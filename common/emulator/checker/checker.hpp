@@ -11,13 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/async.hpp"
 #include "emulator/checker/clock.hpp"
 #include "emulator/checker/shadow.hpp"
-#include "emulator/machine.hpp"
-#include "emulator/mbarrier.hpp"
-#include "emulator/observer.hpp"
-#include "emulator/warp.hpp"
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/machine/mbarrier.hpp"
+#include "emulator/machine/observer.hpp"
+#include "emulator/machine/warp.hpp"
 
 namespace emu::check {
 

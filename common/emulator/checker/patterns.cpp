@@ -1,6 +1,6 @@
 // Swizzles: the pattern that brought a tile against the pattern of whoever reads it.
 #include "emulator/checker/checker.hpp"
-#include "emulator/wgmma.hpp"
+#include "emulator/machine/wgmma.hpp"
 
 namespace emu::check {
 

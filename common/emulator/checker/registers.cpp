@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "emulator/checker/checker.hpp"
-#include "emulator/wgmma.hpp"
+#include "emulator/machine/wgmma.hpp"
 
 namespace emu::check {
 

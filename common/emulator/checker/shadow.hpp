@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/types.hpp"
+#include "emulator/ptx/types.hpp"
 
 namespace emu::check {
 

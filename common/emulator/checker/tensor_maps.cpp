@@ -4,7 +4,7 @@
 #include <set>
 
 #include "emulator/checker/checker.hpp"
-#include "emulator/tensor_map.hpp"
+#include "emulator/machine/tensor_map.hpp"
 
 namespace emu::check {
 

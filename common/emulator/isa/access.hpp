@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "emulator/machine.hpp"
+#include "emulator/machine/machine.hpp"
 
 namespace emu {
 

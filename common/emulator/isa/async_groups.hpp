@@ -1,9 +1,9 @@
 // commit_group and wait_group of the two kinds of async-group (PTX ISA 9.7.9.25.3.2, 9.7.9.27.2).
 #pragma once
 
-#include "emulator/async.hpp"
 #include "emulator/isa/operands.hpp"
-#include "emulator/machine.hpp"
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/machine.hpp"
 
 namespace emu {
 

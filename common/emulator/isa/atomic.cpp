@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "emulator/isa/access.hpp"
-#include "emulator/isa/formats.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/numerics/formats.hpp"
 
 namespace emu {
 namespace {

@@ -1,6 +1,6 @@
 // bar, barrier, barrier.cluster, bar.warp.sync (PTX ISA 9.7.13.1 to 9.7.13.3).
-#include "emulator/machine.hpp"
-#include "emulator/mbarrier.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/machine/mbarrier.hpp"
 
 namespace emu {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "emulator/async.hpp"
 #include "emulator/isa/shared_place.hpp"
-#include "emulator/mbarrier.hpp"
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/mbarrier.hpp"
 
 namespace emu {
 

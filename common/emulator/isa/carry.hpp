@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "emulator/forms.hpp"
+#include "emulator/program/forms.hpp"
 
 namespace emu {
 

@@ -1,6 +1,6 @@
 // Comparison and selection (PTX ISA 9.7.6): set, setp, selp, slct, and their f16 and bf16 forms (9.7.7).
-#include "emulator/isa/formats.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/numerics/formats.hpp"
 
 namespace emu {
 namespace {

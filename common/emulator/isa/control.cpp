@@ -1,6 +1,6 @@
 // Control flow (PTX ISA 9.7.12): bra, brx.idx, call, ret, exit, trap; nanosleep and markers.
 #include "emulator/isa/external.hpp"
-#include "emulator/machine.hpp"
+#include "emulator/machine/machine.hpp"
 
 namespace emu {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "emulator/isa/formats.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/numerics/formats.hpp"
 
 namespace emu {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "emulator/forms.hpp"
-#include "emulator/isa/formats.hpp"
+#include "emulator/numerics/formats.hpp"
+#include "emulator/program/forms.hpp"
 
 namespace emu {
 

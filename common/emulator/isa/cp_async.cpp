@@ -4,7 +4,7 @@
 
 #include "emulator/isa/async_groups.hpp"
 #include "emulator/isa/shared_place.hpp"
-#include "emulator/mbarrier.hpp"
+#include "emulator/machine/mbarrier.hpp"
 
 namespace emu {
 namespace {

@@ -2,10 +2,10 @@
 // (PTX ISA 9.7.9.25.4), and the bulk async-groups (9.7.9.27.2).
 #include <cstring>
 
+#include "emulator/findings/report.hpp"
 #include "emulator/isa/async_groups.hpp"
 #include "emulator/isa/bulk_copy.hpp"
-#include "emulator/reduction.hpp"
-#include "emulator/report.hpp"
+#include "emulator/numerics/reduction.hpp"
 
 namespace emu {
 

@@ -2,7 +2,7 @@
 //
 // The emulator's memory is sequentially consistent: a fence changes no values. It is an event for whoever watches.
 #include "emulator/isa/operands.hpp"
-#include "emulator/machine.hpp"
+#include "emulator/machine/machine.hpp"
 
 namespace emu {
 namespace {

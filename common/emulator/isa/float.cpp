@@ -6,8 +6,8 @@
 // bit for bit what a GPU's tables give. No executor has an a * b + c that a compiler could contract.
 #include <cfenv>
 
-#include "emulator/isa/formats.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/numerics/formats.hpp"
 
 namespace emu {
 namespace {

@@ -5,8 +5,8 @@
 // the same to each half. fma.rn.oob has no row: what counts as an out-of-bounds NaN is not written down.
 #include <algorithm>
 
-#include "emulator/isa/formats.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/numerics/formats.hpp"
 
 namespace emu {
 namespace {

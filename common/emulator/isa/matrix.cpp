@@ -6,8 +6,8 @@
 
 #include "emulator/isa/access.hpp"
 #include "emulator/isa/operands.hpp"
-#include "emulator/machine.hpp"
-#include "emulator/matrix_operands.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/numerics/matrix_operands.hpp"
 
 namespace emu {
 namespace {

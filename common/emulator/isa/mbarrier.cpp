@@ -1,10 +1,10 @@
 // mbarrier (PTX ISA 9.7.13.15). The object and its operations are in emulator/mbarrier.hpp; here are the forms.
-#include "emulator/mbarrier.hpp"
+#include "emulator/machine/mbarrier.hpp"
 
-#include "emulator/async.hpp"
 #include "emulator/isa/access.hpp"
 #include "emulator/isa/operands.hpp"
 #include "emulator/isa/shared_place.hpp"
+#include "emulator/machine/async.hpp"
 
 namespace emu {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <type_traits>
 
-#include "emulator/forms.hpp"
-#include "emulator/program.hpp"
-#include "emulator/warp.hpp"
+#include "emulator/machine/warp.hpp"
+#include "emulator/program/forms.hpp"
+#include "emulator/program/program.hpp"
 
 namespace emu {
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "emulator/machine.hpp"
-#include "emulator/program.hpp"
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/program/program.hpp"
 
 namespace emu {
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "emulator/machine.hpp"
+#include "emulator/machine/machine.hpp"
 
 namespace emu {
 

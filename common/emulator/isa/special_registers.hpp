@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "emulator/program.hpp"
+#include "emulator/program/program.hpp"
 
 namespace emu {
 

@@ -4,7 +4,7 @@
 
 #include "emulator/isa/bulk_copy.hpp"
 #include "emulator/isa/operands.hpp"
-#include "emulator/reduction.hpp"
+#include "emulator/numerics/reduction.hpp"
 
 namespace emu {
 namespace {

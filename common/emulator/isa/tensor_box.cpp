@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "emulator/isa/bulk_copy.hpp"
-#include "emulator/isa/formats.hpp"
+#include "emulator/numerics/formats.hpp"
 
 namespace emu {
 namespace {

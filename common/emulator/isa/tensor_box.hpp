@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "emulator/async.hpp"
-#include "emulator/machine.hpp"
-#include "emulator/reduction.hpp"
-#include "emulator/tensor_map.hpp"
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/machine/tensor_map.hpp"
+#include "emulator/numerics/reduction.hpp"
 
 namespace emu {
 

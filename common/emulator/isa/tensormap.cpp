@@ -5,7 +5,7 @@
 #include "emulator/isa/access.hpp"
 #include "emulator/isa/operands.hpp"
 #include "emulator/isa/shared_place.hpp"
-#include "emulator/tensor_map.hpp"
+#include "emulator/machine/tensor_map.hpp"
 
 namespace emu {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "emulator/isa/operands.hpp"
-#include "emulator/machine.hpp"
+#include "emulator/machine/machine.hpp"
 
 namespace emu {
 namespace {

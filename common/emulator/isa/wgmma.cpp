@@ -1,11 +1,11 @@
 // Asynchronous warpgroup matrix multiply (PTX ISA 9.7.15) and setmaxnreg (9.7.19.5). sm_90a.
-#include "emulator/wgmma.hpp"
+#include "emulator/machine/wgmma.hpp"
 
 #include <cstring>
 #include <deque>
 
 #include "emulator/isa/operands.hpp"
-#include "emulator/matrix_operands.hpp"
+#include "emulator/numerics/matrix_operands.hpp"
 
 namespace emu {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "emulator/fatbin.hpp"
+#include "emulator/ptx/fatbin.hpp"
 #include "emulator/runtime/environment.hpp"
 
 namespace emu::runtime {

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <string>
 
-#include "emulator/device.hpp"
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
+#include "emulator/runtime/device.hpp"
 
 namespace emu::runtime {
 

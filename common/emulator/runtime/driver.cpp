@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/machine/tensor_map.hpp"
 #include "emulator/runtime/context.hpp"
 #include "emulator/runtime/limits.hpp"
-#include "emulator/tensor_map.hpp"
 
 using namespace emu::runtime;
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "emulator/device.hpp"
-#include "emulator/report.hpp"
+#include "emulator/findings/report.hpp"
+#include "emulator/runtime/device.hpp"
 
 namespace emu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "emulator/machine.hpp"
+#include "emulator/machine/machine.hpp"
 
 namespace emu {
 

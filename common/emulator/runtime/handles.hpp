@@ -6,7 +6,7 @@
 #include <chrono>
 #include <set>
 
-#include "emulator/memory.hpp"
+#include "emulator/machine/memory.hpp"
 
 namespace emu::runtime {
 

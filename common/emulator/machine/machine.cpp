@@ -1,0 +1,438 @@
+#include "emulator/machine/machine.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/mbarrier.hpp"
+
+namespace emu {
+
+namespace {
+
+constexpr int kSlice = 2048;           // instructions a warp may run before others get a turn
+constexpr int kMultiprocessors = 132;  // as on an H200; bounds how many CTAs can be resident
+constexpr int kForcedRounds = 3;  // how often waits that may fail are made to, before a deadlock is reported
+constexpr size_t kRetiredLimit = 64;  // finished CTAs kept for operations still in flight
+
+[[noreturn]] void config_fault(const Program& p, const std::string& title, const std::string& hint) {
+  Finding f;
+  f.id = "launch-configuration";
+  f.title = title;
+  f.kernel = p.name;
+  f.where = "launch of " + p.name;
+  f.hint = hint;
+  throw Fault(f);
+}
+
+std::string shape(const uint32_t* v) {
+  return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+}
+
+}  // namespace
+
+Schedule Schedule::from(const std::string& text) {
+  Schedule s;
+  if (text.empty() || text == "in-order") return s;
+  if (text == "late") {
+    s.kind = Kind::late;
+    return s;
+  }
+  if (text.rfind("random:", 0) == 0 && text.size() > 7 &&
+      text.find_first_not_of("0123456789", 7) == std::string::npos && text.size() < 7 + 19) {
+    s.kind = Kind::random;
+    s.seed = std::strtoull(text.c_str() + 7, nullptr, 10);
+    return s;
+  }
+  Finding f;
+  f.id = "bad-environment";
+  f.title = "schedule '" + text + "' is not known";
+  f.hint = "use in-order, late or random:SEED (SEED a number, such as random:7)";
+  throw Fault(f);
+}
+
+std::string Schedule::text() const {
+  return kind == Kind::in_order ? "in-order" : kind == Kind::late ? "late" : "random:" + std::to_string(seed);
+}
+
+std::string Stats::json() const {
+  std::string out = "{";
+  auto put = [&](const char* key, uint64_t value) {
+    out += (out.size() > 1 ? ",\"" : "\"") + std::string(key) + "\":" + std::to_string(value);
+  };
+  put("launches", launches);
+  put("warp_instructions", warp_instructions);
+  put("thread_instructions", thread_instructions);
+  for (int i = 0; i < kClasses; ++i)
+    put((std::string("thread_instructions.") + kClassNames[i]).c_str(), thread_instructions_of[i]);
+  put("cp_async.issued", cp_async_issued);
+  put("cp_async.bytes", cp_async_bytes);
+  put("bulk.load.issued", bulk_load_issued);
+  put("bulk.load.bytes", bulk_load_bytes);
+  put("bulk.store.issued", bulk_store_issued);
+  put("bulk.store.bytes", bulk_store_bytes);
+  put("tensor.load.issued", tensor_load_issued);
+  put("tensor.load.bytes", tensor_load_bytes);
+  put("tensor.store.issued", tensor_store_issued);
+  put("tensor.store.bytes", tensor_store_bytes);
+  put("copy.issuing_threads", copy_issuing_threads);
+  put("mbarrier.init", mbarrier_init);
+  put("mbarrier.arrivals", mbarrier_arrivals);
+  put("mbarrier.expect_tx_bytes", mbarrier_expect_tx_bytes);
+  put("mbarrier.complete_tx_bytes", mbarrier_complete_tx_bytes);
+  put("mbarrier.phases_completed", mbarrier_phases_completed);
+  put("wgmma.issued", wgmma_issued);
+  put("wgmma.flop", wgmma_flop);
+  put("global.load.bytes", global_load_bytes);
+  put("global.store.bytes", global_store_bytes);
+  put("shared.load.bytes", shared_load_bytes);
+  put("shared.store.bytes", shared_store_bytes);
+  return out + "}";
+}
+
+Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t rank)
+    : machine(m), program(p), config(c), index(i), cluster_rank(rank) {
+  uint32_t dynamic = (kSharedBase + p.shared_static_bytes + p.shared_dynamic_align - 1) /
+                     p.shared_dynamic_align * p.shared_dynamic_align;
+  uint32_t end = c.dynamic_shared ? dynamic + c.dynamic_shared : kSharedBase + p.shared_static_bytes;
+  shared.resize(end);
+  fill_poison(shared.data(), shared.size());
+  uint32_t threads = static_cast<uint32_t>(c.block.count());
+  copy_issuers.resize(threads);
+  uint32_t count = (threads + 31) / 32;
+  for (uint32_t w = 0; w < count; ++w) {
+    uint32_t lanes = std::min(32u, threads - w * 32);
+    uint32_t mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    warps.push_back(std::make_unique<Warp>(m, *this, p, static_cast<int>(w), mask));
+  }
+  for (auto& b : barriers) b.arrived.resize(count);
+}
+
+Cta::~Cta() = default;
+
+bool Cta::finished() const {
+  for (auto& w : warps)
+    if (!w->finished()) return false;
+  return true;
+}
+
+std::string Cta::text() const {
+  uint32_t v[3] = {index.x, index.y, index.z};
+  return "CTA " + shape(v);
+}
+
+bool Cluster::finished() const {
+  for (auto& c : ctas)
+    if (!c->finished()) return false;
+  return true;
+}
+
+Machine::Machine() : engine(std::make_unique<AsyncEngine>(*this)) {}
+Machine::~Machine() = default;
+
+void Machine::flush_printf() {
+  if (printf_buffer.empty()) return;
+  std::fwrite(printf_buffer.data(), 1, printf_buffer.size(), stdout);
+  std::fflush(stdout);
+  printf_buffer.clear();
+}
+
+Cta* Machine::shared_owner(Cta& from, uint64_t address, uint32_t* offset) {
+  uint32_t a = static_cast<uint32_t>(address);
+  if (!(a & kClusterAddressBit)) {
+    *offset = a;
+    return &from;
+  }
+  *offset = a & ((1u << kSharedRankShift) - 1);
+  uint32_t rank = (a & ~kClusterAddressBit) >> kSharedRankShift;
+  return from.cluster && rank < from.cluster->ctas.size() ? from.cluster->ctas[rank].get() : nullptr;
+}
+
+void Machine::check_config(const Program& p, const LaunchConfig& c) {
+  uint64_t threads = c.block.count();
+  if (c.grid.count() == 0 || threads == 0)
+    config_fault(p, "a grid or block dimension is 0", "give every dimension at least 1");
+  if (threads > 1024 || c.block.x > 1024 || c.block.y > 1024 || c.block.z > 64)
+    config_fault(p, "a block has " + std::to_string(threads) + " threads",
+                 "a block holds at most 1024 threads, 64 deep");
+  const uint32_t block[3] = {c.block.x, c.block.y, c.block.z};
+  if (p.max_threads[0] && threads > 1ull * p.max_threads[0] * p.max_threads[1] * p.max_threads[2])
+    config_fault(p,
+                 "a block of " + std::to_string(threads) + " threads exceeds the kernel's __launch_bounds__",
+                 "launch fewer threads or raise the bound");
+  if (p.required_threads[0])
+    for (int i = 0; i < 3; ++i)
+      if (block[i] != p.required_threads[i])
+        config_fault(p, "the kernel requires blocks of " + shape(p.required_threads),
+                     "launch that block shape");
+  const uint32_t cluster[3] = {c.cluster.x, c.cluster.y, c.cluster.z};
+  if (p.cluster[0])
+    for (int i = 0; i < 3; ++i)
+      if (cluster[i] != p.cluster[i])
+        config_fault(p,
+                     "the kernel was compiled for clusters of " + shape(p.cluster) +
+                         ", the launch asks for " + shape(cluster),
+                     "launch with the cluster shape of __cluster_dims__");
+  if (c.cluster.count() == 0 || c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
+    config_fault(p, "the grid is no multiple of the cluster " + shape(cluster),
+                 "round the grid up and let the extra blocks return early");
+  if (c.cluster.count() > 16)
+    config_fault(p, "a cluster of " + std::to_string(c.cluster.count()) + " blocks",
+                 "clusters have at most 8 blocks (16 non-portable)");
+  if (c.dynamic_shared > kMaxDynamicShared || p.shared_static_bytes + c.dynamic_shared > kMaxDynamicShared)
+    config_fault(p,
+                 "the block wants " + std::to_string(p.shared_static_bytes + c.dynamic_shared) +
+                     " bytes of shared memory",
+                 "a block has at most " + std::to_string(kMaxDynamicShared) + " bytes");
+}
+
+std::unique_ptr<Cluster> Machine::make_cluster(const Program& p, const LaunchConfig& c, uint64_t number) {
+  auto cluster = std::make_unique<Cluster>();
+  uint64_t nx = c.grid.x / c.cluster.x, ny = c.grid.y / c.cluster.y;
+  cluster->index.x = static_cast<uint32_t>(number % nx);
+  cluster->index.y = static_cast<uint32_t>(number / nx % ny);
+  cluster->index.z = static_cast<uint32_t>(number / (nx * ny));
+  uint32_t rank = 0;
+  for (uint32_t z = 0; z < c.cluster.z; ++z)
+    for (uint32_t y = 0; y < c.cluster.y; ++y)
+      for (uint32_t x = 0; x < c.cluster.x; ++x, ++rank) {
+        Dim3 index{cluster->index.x * c.cluster.x + x, cluster->index.y * c.cluster.y + y,
+                   cluster->index.z * c.cluster.z + z};
+        cluster->ctas.push_back(std::make_unique<Cta>(*this, p, c, index, rank));
+        cluster->ctas.back()->cluster = cluster.get();
+        cluster->ctas.back()->order = next_order_++;
+      }
+  if (observer)
+    for (auto& cta : cluster->ctas) observer->on_cta_start(*cta);
+  return cluster;
+}
+
+// One turn for every warp. True when an instruction was executed.
+bool Machine::run_pass(const Program& program) {
+  bool ran = false;
+  std::vector<Warp*> order;
+  for (auto& cluster : resident_)
+    for (auto& cta : cluster->ctas)
+      for (auto& warp : cta->warps)
+        if (!warp->finished()) order.push_back(warp.get());
+  if (schedule.kind == Schedule::Kind::random) std::shuffle(order.begin(), order.end(), random);
+  // A wait may fail at any time, but not for ever: where nothing has changed, the passes come to an end.
+  const bool may_fail = schedule.kind == Schedule::Kind::random && effects != effects_at_pass_;
+  effects_at_pass_ = effects;
+  for (Warp* warp : order) {
+    int budget = schedule.kind == Schedule::Kind::random ? 1 + static_cast<int>(random() % 300) : kSlice;
+    int executed = warp->run(budget);
+    clock_ += static_cast<uint64_t>(executed) + 1;
+    ran = ran || executed > 0;
+    if (executed > 0) engine->step(false);
+    if (may_fail && random() % 64 == 0) warp->force_failures();
+  }
+  check_time(program);
+  return ran;
+}
+
+void Machine::check_time(const Program& program) {
+  double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  if (elapsed < time_limit_s) return;
+  Finding f;
+  f.id = "time-limit";
+  f.title = "kernel " + program.name + " did not end within " +
+            std::to_string(static_cast<int>(time_limit_s)) + " s";
+  f.kernel = program.name;
+  for (auto& cluster : resident_)
+    for (auto& cta : cluster->ctas)
+      for (auto& warp : cta->warps) {
+        if (warp->finished() || !f.where.empty()) continue;
+        const Group& g = warp->groups()[0];
+        const Inst& in = warp->instruction(g);
+        f.line = program.line_of(in);
+        f.where = warp->where(in, __builtin_ctz(g.mask));
+      }
+  f.why = "the loop there goes on, or the problem is too large for the emulator";
+  f.hint = "make the problem smaller, or raise EMU_TIME_LIMIT (seconds)";
+  throw Fault(f);
+}
+
+void Machine::report_deadlock(const Program& program) {
+  struct Waiter {
+    Warp* warp;
+    const Group* group;
+    std::string what;
+  };
+  std::vector<Waiter> waiters;
+  for (auto& cluster : resident_)
+    for (auto& cta : cluster->ctas)
+      for (auto& warp : cta->warps)
+        for (int i = 0; i < warp->group_count(); ++i) {
+          const Group& g = warp->groups()[i];
+          Waiter w{warp.get(), &g, ""};
+          if (g.state == Group::State::blocked && g.wait.describe) {
+            w.what = g.wait.describe(*warp, g);
+          } else if (g.state == Group::State::converging) {
+            uint32_t missing = warp->live & ~g.mask;
+            w.what = "lanes " + hex(g.mask) + " wait here for lanes " + hex(missing) + " of their warp";
+          } else {
+            w.what = "a loop that nothing can end any more";
+          }
+          waiters.push_back(w);
+        }
+  Finding f;
+  // Who leads: lanes that wait for the rest of their warp; then a barrier that stands before work others wait for
+  // (copies or arrivals come later in the program); then the first waiter that can explain itself.
+  auto rank = [&](const Waiter& w) {
+    if (w.group->state == Group::State::converging) return 0;
+    if (w.group->state != Group::State::blocked) return 4;
+    if (w.group->wait.is_root && w.group->wait.is_root(*w.warp, *w.group)) return 1;
+    const Inst& in = w.warp->instruction(*w.group);
+    const std::string& name = in.source >= 0 ? program.sources[static_cast<size_t>(in.source)]->opcode : "";
+    if (name == "setmaxnreg") return 1;
+    if (name == "bar" || name == "barrier")
+      for (uint32_t pc = w.group->pc; pc < program.code.size(); ++pc) {
+        const int32_t source = program.code[pc].source;
+        if (source < 0) continue;
+        const Instruction& later = *program.sources[static_cast<size_t>(source)];
+        if (later.opcode == "mbarrier" && !later.modifiers.empty() &&
+            later.modifiers[0].rfind("arrive", 0) == 0)
+          return 1;
+      }
+    return w.group->wait.explain ? 2 : 3;
+  };
+  size_t lead = 0;
+  for (size_t i = 1; i < waiters.size(); ++i)
+    if (rank(waiters[i]) < rank(waiters[lead])) lead = i;
+  const Waiter& w = waiters[lead];
+  const Inst& in = w.warp->instruction(*w.group);
+  bool endless = w.group->state == Group::State::ready;
+  f.id = endless ? "endless-loop" : "deadlock";
+  std::string name = in.source >= 0 ? program.sources[in.source]->opcode : "";
+  if (in.source >= 0 && !program.sources[in.source]->modifiers.empty() &&
+      (name == "mbarrier" || name == "bar" || name == "barrier"))
+    name += "." + program.sources[in.source]->modifiers[0];
+  f.title = endless ? "a loop never ends: nothing it reads will change any more"
+                    : name + " never lets the thread go on";
+  f.line = program.line_of(in);
+  f.kernel = program.name;
+  f.where = w.warp->where(in, __builtin_ctz(w.group->mask));
+  f.state = w.what;
+  if (w.group->wait.explain) f.why = w.group->wait.explain(*w.warp, *w.group);
+  size_t shown = 0;
+  std::map<std::string, int> others;  // the same wait of many warps is one line
+  for (size_t i = 0; i < waiters.size(); ++i) {
+    if (i == lead) continue;
+    const Inst& other = waiters[i].warp->instruction(*waiters[i].group);
+    ++others[program.line_of(other).text() + " " + waiters[i].what];
+  }
+  for (auto& [text, count] : others) {
+    if (++shown > 6) break;
+    f.state +=
+        "\n         also waiting: " + (count > 1 ? std::to_string(count) + " x " : std::string()) + text;
+  }
+  f.hint = endless ? "see who was to change the value the loop reads, and whether that thread has returned"
+                   : "follow the barrier's counters: who arrives, how often, with how many bytes";
+  throw Fault(f);
+}
+
+void Machine::launch(const Program& program, const LaunchConfig& config) {
+  check_config(program, config);
+  ++stats.launches;
+  random.seed(schedule.seed * 0x9E3779B97F4A7C15ull + config.grid_id);
+  started_ = std::chrono::steady_clock::now();
+  next_order_ = 0;
+
+  uint64_t clusters = config.grid.count() / config.cluster.count();
+  uint64_t threads = config.block.count() * config.cluster.count();
+  uint64_t shared = (program.shared_static_bytes + config.dynamic_shared + 1024) * config.cluster.count();
+  uint64_t limit = std::min<uint64_t>(kMultiprocessors * 2048 / ((threads + 31) / 32 * 32),
+                                      kMultiprocessors * (228ull * 1024) / shared);
+  limit = std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * 32));
+  // Few at a time: memory stays small, and a grid whose CTAs depend on each other still gets them all when it waits.
+  uint64_t wanted = config.cooperative                        ? clusters
+                    : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
+                                                              : 1;
+  uint64_t started = 0, forced_rounds = 0, effects_at_force = 0;
+  std::vector<std::unique_ptr<Cluster>> retired;
+  auto start_one = [&] {
+    if (started == clusters || resident_.size() >= limit) return false;
+    resident_.push_back(make_cluster(program, config, started++));
+    return true;
+  };
+  auto clean_up = [&] {
+    engine->abandon();
+    for (auto* list : {&resident_, &retired})
+      for (auto& cluster : *list)
+        for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
+    resident_.clear();
+    retired.clear();
+  };
+  auto release_retired = [&] {
+    for (auto& cluster : retired) {
+      bool held = false;
+      for (auto& cta : cluster->ctas) held = held || engine->holds(*cta);
+      if (held) continue;
+      for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
+      cluster.reset();
+    }
+    retired.erase(std::remove(retired.begin(), retired.end(), nullptr), retired.end());
+  };
+
+  findings.begin(stats.warp_instructions);
+  if (observer) observer->on_launch(*this, program, config);
+  try {
+    while (true) {
+      while (resident_.size() < wanted && start_one()) {
+      }
+      if (resident_.empty()) break;
+      bool ran = run_pass(program);
+      findings.pass(stats.warp_instructions);
+      for (auto& cluster : resident_) {
+        if (!cluster->finished()) continue;
+        for (auto& cta : cluster->ctas) {
+          uint64_t issuers =
+              static_cast<uint64_t>(std::count(cta->copy_issuers.begin(), cta->copy_issuers.end(), true));
+          stats.copy_issuing_threads = std::max(stats.copy_issuing_threads, issuers);
+          if (observer) observer->on_cta_end(*cta);
+          // Shared memory is gone for whoever still reads it.
+          fill_poison(cta->shared.data(), cta->shared.size());
+        }
+        retired.push_back(std::move(cluster));
+      }
+      resident_.erase(std::remove(resident_.begin(), resident_.end(), nullptr), resident_.end());
+      while (retired.size() > kRetiredLimit && engine->step(true)) release_retired();
+      if (!retired.empty()) release_retired();
+      if (ran) continue;
+      // Nobody could run: the engines, then more CTAs, then waits that may fail, then it is a deadlock.
+      if (resident_.empty()) continue;
+      bool stuck = true;
+      for (auto& cluster : resident_)
+        for (auto& cta : cluster->ctas)
+          for (auto& warp : cta->warps) stuck = stuck && warp->stuck();
+      if (!stuck) continue;
+      if (engine->step(true)) continue;
+      if (start_one()) {
+        wanted = std::max<uint64_t>(wanted, resident_.size());
+        continue;
+      }
+      if (effects != effects_at_force) forced_rounds = 0;
+      effects_at_force = effects;
+      int forced = 0;
+      if (forced_rounds++ < kForcedRounds)
+        for (auto& cluster : resident_)
+          for (auto& cta : cluster->ctas)
+            for (auto& warp : cta->warps) forced += warp->force_failures();
+      if (forced == 0) report_deadlock(program);
+    }
+    engine->drain();
+    clean_up();
+  } catch (...) {
+    flush_printf();
+    findings.end();
+    clean_up();
+    throw;
+  }
+  if (observer) observer->on_launch_end(*this);
+  flush_printf();
+  findings.end();
+}
+
+}  // namespace emu

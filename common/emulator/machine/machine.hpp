@@ -1,0 +1,160 @@
+// The device: memory, the CTAs that are resident, the engines, and the schedule that decides who goes next.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emulator/findings/launch_findings.hpp"
+#include "emulator/machine/memory.hpp"
+#include "emulator/machine/observer.hpp"
+#include "emulator/machine/warp.hpp"
+#include "emulator/program/program.hpp"
+
+namespace emu {
+
+class AsyncEngine;
+struct Mbarrier;
+
+struct Schedule {
+  enum class Kind { in_order, late, random };
+  Kind kind = Kind::in_order;
+  uint64_t seed = 0;
+  // "in-order", "late", "random:7". Throws Fault ("bad-environment") on anything else.
+  static Schedule from(const std::string& text);
+  std::string text() const;
+};
+
+// Named counters of the process, written by EMU_JSON.
+struct Stats {
+  uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
+  std::array<uint64_t, kClasses> thread_instructions_of = {};  // by Class
+  uint64_t cp_async_issued = 0, cp_async_bytes = 0;
+  uint64_t bulk_load_issued = 0, bulk_load_bytes = 0, bulk_store_issued = 0, bulk_store_bytes = 0;
+  uint64_t tensor_load_issued = 0, tensor_load_bytes = 0, tensor_store_issued = 0, tensor_store_bytes = 0;
+  uint64_t copy_issuing_threads = 0;  // the largest number in one CTA
+  uint64_t mbarrier_init = 0, mbarrier_arrivals = 0, mbarrier_expect_tx_bytes = 0,
+           mbarrier_complete_tx_bytes = 0, mbarrier_phases_completed = 0;
+  uint64_t wgmma_issued = 0, wgmma_flop = 0;
+  uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
+  std::string json() const;  // {"launches":1,...}
+};
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return static_cast<uint64_t>(x) * y * z; }
+};
+
+struct LaunchConfig {
+  Dim3 grid, block, cluster;
+  uint32_t dynamic_shared = 0;
+  bool cooperative = false;
+  bool early =
+      false;  // may start before the grid in front of it has ended (programmatic stream serialization)
+  uint64_t cooperative_workspace = 0;  // device address that %envreg1/2 report (grid synchronisation)
+  std::vector<uint8_t> params;         // laid out as Program::params says
+  uint64_t grid_id = 0;
+};
+
+// One of the 16 barriers of bar/barrier.
+struct NamedBarrier {
+  uint32_t expected_threads = 0;  // of the current use; 0: nobody has arrived
+  std::vector<uint32_t> arrived;  // lanes, per warp
+  uint32_t arrived_threads = 0;   // whole warps count 32
+  uint64_t generation = 0;
+  uint32_t red_and = 0, red_or = 0, red_count = 0;           // accumulating
+  uint32_t result_and = 0, result_or = 0, result_count = 0;  // of the last completion
+  int32_t first_source = -1;                                 // Program source index of the first arrival
+};
+
+struct Cluster;
+
+struct Cta {
+  Cta(Machine& machine, const Program& program, const LaunchConfig& config, Dim3 index, uint32_t rank);
+  ~Cta();
+  Machine& machine;
+  const Program& program;
+  const LaunchConfig& config;
+  Dim3 index;             // %ctaid
+  uint32_t cluster_rank;  // %cluster_ctarank
+  Cluster* cluster = nullptr;
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::vector<std::byte> shared;  // [0, kSharedBase) is the system's
+  std::array<NamedBarrier, 16> barriers;
+  std::map<uint32_t, Mbarrier> mbarriers;  // by shared address
+  std::vector<bool> copy_issuers;          // threads that issued bulk or tensor copies
+  uint64_t order = 0;                      // launch order, unique
+  bool finished() const;
+
+  // Bytes of this CTA's shared window, or null when [address, address + bytes) is not allocated.
+  std::byte* shared_at(uint64_t address, uint64_t bytes) {
+    return address >= kSharedBase && address <= shared.size() && bytes <= shared.size() - address
+               ? shared.data() + address
+               : nullptr;
+  }
+  void lanes_exited(Warp& warp);  // re-evaluates barriers that waited for them
+  std::string text() const;       // "CTA (0,0,0)"
+};
+
+// CTAs that are resident together. Without a cluster launch: one CTA.
+struct Cluster {
+  std::vector<std::unique_ptr<Cta>> ctas;
+  Dim3 index;
+  uint64_t barrier_generation = 0;  // barrier.cluster: how often it completed
+  bool finished() const;
+};
+
+// Generic addresses (PTX ISA 9.7.9.19): windows above every host address.
+constexpr uint64_t kSharedWindow = 0x0001'0000'0000'0000ull;  // + rank << 24 + address
+constexpr uint64_t kLocalWindow = 0x0002'0000'0000'0000ull;
+constexpr uint64_t kParamWindow = 0x0003'0000'0000'0000ull;
+constexpr uint64_t kWindowMask = 0xFFFF'0000'0000'0000ull;
+constexpr uint32_t kSharedRankShift = 24;
+constexpr uint32_t kClusterAddressBit =
+    1u << 31;  // a .shared::cluster address that names a rank (mapa) has it set
+
+class Machine {
+ public:
+  Machine();
+  ~Machine();
+
+  GlobalMemory memory;
+  Schedule schedule;
+  Stats stats;
+  std::unique_ptr<AsyncEngine> engine;
+  Observer* observer = nullptr;  // null: nobody watches
+  LaunchFindings findings;       // of the running launch
+  double time_limit_s = 300;     // of one launch
+  uint64_t effects = 0;          // grows with every change another thread could see
+  std::mt19937_64 random;
+  std::string printf_buffer;  // device printf, flushed at the end of a launch and before a report
+
+  // Runs the grid to its end. Throws Fault.
+  void launch(const Program& program, const LaunchConfig& config);
+
+  // The CTA of the running cluster that owns a shared::cluster address; *offset is the address in its window.
+  Cta* shared_owner(Cta& from, uint64_t address, uint32_t* offset);
+  const std::vector<std::unique_ptr<Cluster>>& resident() const { return resident_; }
+  void flush_printf();
+  uint64_t clock() const { return clock_; }
+
+ private:
+  std::vector<std::unique_ptr<Cluster>> resident_;
+  uint64_t effects_at_pass_ = 0;  // `effects` when the last pass began
+  uint64_t clock_ = 0, next_order_ = 0;
+  std::chrono::steady_clock::time_point started_;
+
+  void check_config(const Program& program, const LaunchConfig& config);
+  std::unique_ptr<Cluster> make_cluster(const Program& program, const LaunchConfig& config, uint64_t number);
+  bool run_pass(const Program& program);
+  [[noreturn]] void report_deadlock(const Program& program);
+  void check_time(const Program& program);
+};
+
+}  // namespace emu

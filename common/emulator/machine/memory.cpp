@@ -1,0 +1,126 @@
+#include "emulator/machine/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "emulator/findings/report.hpp"
+#include "emulator/ptx/types.hpp"
+
+namespace emu {
+
+GlobalMemory::GlobalMemory() {
+  auto reserve = [](int protection) {
+    void* p = mmap(nullptr, kReserved, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+      std::fprintf(stderr,
+                   "emulator: cannot reserve %llu GiB of address space for device memory; raise the limit "
+                   "(ulimit -v unlimited)\n",
+                   static_cast<unsigned long long>(kReserved >> 30));
+      std::exit(2);
+    }
+    return static_cast<std::byte*>(p);
+  };
+  window_ = reserve(PROT_NONE);
+  backing_ = reserve(PROT_READ | PROT_WRITE);
+}
+
+GlobalMemory::~GlobalMemory() {
+  munmap(window_, kReserved);
+  munmap(backing_, kReserved);
+}
+
+uint64_t GlobalMemory::allocate(uint64_t bytes, const std::string& name, uint64_t align) {
+  if (bytes > kReserved) return 0;
+  if (align < 256) align = 256;
+  // 256 spare bytes between allocations: a small overrun never lands in a neighbour.
+  uint64_t rounded = ((bytes ? bytes : 1) + 511) / 256 * 256;
+  uint64_t offset = 0;
+  bool found = false;
+  for (auto it = free_.lower_bound(rounded); it != free_.end(); ++it) {
+    if (it->second % align) continue;
+    offset = it->second;
+    uint64_t hole = it->first;
+    free_.erase(it);
+    if (hole > rounded) free_.insert({hole - rounded, offset + rounded});
+    found = true;
+    break;
+  }
+  if (!found) {
+    offset = (top_ + align - 1) / align * align;
+    if (offset + rounded > kReserved) return 0;
+    top_ = offset + rounded;
+  }
+  Allocation a;
+  a.address = reinterpret_cast<uint64_t>(window_) + offset;
+  a.bytes = bytes;
+  a.name = name;
+  a.host = backing_ + offset;
+  fill_poison(a.host, bytes);
+  in_use_ += bytes;
+  allocations_[a.address] = a;
+  return a.address;
+}
+
+void GlobalMemory::add_host_range(void* host, uint64_t bytes, const std::string& name) {
+  Allocation a;
+  a.address = reinterpret_cast<uint64_t>(host);
+  a.bytes = bytes;
+  a.name = name;
+  a.host = static_cast<std::byte*>(host);
+  allocations_[a.address] = a;
+}
+
+bool GlobalMemory::release(uint64_t address) {
+  auto it = allocations_.find(address);
+  if (it == allocations_.end()) return false;
+  const Allocation& a = it->second;
+  if (a.host >= backing_ && a.host < backing_ + kReserved) {
+    uint64_t rounded = ((a.bytes ? a.bytes : 1) + 511) / 256 * 256;
+    uint64_t offset = static_cast<uint64_t>(a.host - backing_);
+    // Give whole pages back to the system; they read as zero until poisoned again.
+    uint64_t first = (offset + 4095) / 4096 * 4096, last = (offset + rounded) / 4096 * 4096;
+    if (last > first) madvise(backing_ + first, last - first, MADV_DONTNEED);
+    free_.insert({rounded, offset});
+    in_use_ -= a.bytes;
+  }
+  allocations_.erase(it);
+  last_bytes_ = 0;
+  return true;
+}
+
+const Allocation* GlobalMemory::find(uint64_t address, uint64_t bytes) {
+  auto it = allocations_.upper_bound(address);
+  if (it == allocations_.begin()) return nullptr;
+  --it;
+  const Allocation& a = it->second;
+  if (address - a.address >= a.bytes && !(bytes == 0 && address - a.address == a.bytes)) return nullptr;
+  if (bytes > a.bytes - (address - a.address)) return nullptr;
+  last_begin_ = a.address;
+  last_bytes_ = a.bytes;
+  last_host_ = a.host;
+  last_constant_ = a.constant;
+  return &a;
+}
+
+std::string GlobalMemory::describe(uint64_t address) const {
+  if (address == 0) return "the null pointer";
+  auto it = allocations_.upper_bound(address);
+  if (it != allocations_.begin()) {
+    const Allocation& a = std::prev(it)->second;
+    uint64_t past = address - (a.address + a.bytes);
+    if (address - a.address < a.bytes)
+      return "inside '" + a.name + "', " + std::to_string(a.bytes - (address - a.address)) +
+             " bytes before its end";
+    if (past < (1u << 20))
+      return std::to_string(past) + " bytes past the end of '" + a.name + "' (" + std::to_string(a.bytes) +
+             " bytes at " + hex(a.address) + ")";
+  }
+  if (it != allocations_.end() && it->first - address < (1u << 20))
+    return std::to_string(it->first - address) + " bytes before '" + it->second.name + "' (" +
+           std::to_string(it->second.bytes) + " bytes at " + hex(it->first) + ")";
+  return "in no allocation";
+}
+
+}  // namespace emu

@@ -1,0 +1,96 @@
+// What watches an emulated kernel: the checker, the timeline. Observers see events and change nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "emulator/ptx/types.hpp"
+
+namespace emu {
+
+class Warp;
+struct Cta;
+struct Inst;
+struct Mbarrier;
+struct AsyncOp;
+class Machine;
+struct Program;
+struct LaunchConfig;
+
+enum class AccessKind : uint8_t { read, write, atomic };
+
+// A generic-proxy access of a warp instruction (ld, st, atom, red, ldmatrix, stmatrix).
+struct AccessEvent {
+  AccessKind kind;
+  Space space;            // Space::global or Space::shared
+  uint32_t mask;          // lanes
+  const uint64_t* addr;   // [32]: device address, or address in the owner's shared window
+  Cta* const* owner;      // [32] for shared: whose window; null: the executing CTA's
+  uint32_t bytes;         // per lane
+  bool acquire, release;  // from ld.acquire, st.release, atom.acq_rel ...
+  bool strong;            // relaxed or stronger, volatile, or atomic: no data race with another strong access
+};
+
+enum class FenceKind : uint8_t {
+  proxy_async,         // fence.proxy.async, all spaces
+  proxy_async_shared,  // .shared::cta / .shared::cluster
+  proxy_async_global,
+  mbarrier_init,  // fence.mbarrier_init.release.cluster
+  tensormap_release,
+  tensormap_acquire,
+  proxy_alias,
+  wgmma,   // wgmma.fence
+  memory,  // fence.acq_rel/sc, membar
+};
+
+enum class GroupKind : uint8_t { cp_async, bulk, wgmma };
+
+enum class MbarrierOp : uint8_t { init, inval, arrive, arrive_drop, expect_tx, complete_tx, cp_async_arrive };
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_launch(Machine&, const Program&, const LaunchConfig&) {}
+  virtual void on_launch_end(Machine&) {}
+  virtual void on_cta_start(Cta&) {}
+  virtual void on_cta_end(Cta&) {}
+  virtual void on_exit(Warp&, const Inst&, uint32_t /*mask*/) {}
+
+  virtual void on_access(Warp&, const Inst&, const AccessEvent&) {}
+  // A thread has got these bytes of global memory from malloc().
+  virtual void on_malloc(Warp&, uint64_t /*address*/, uint64_t /*bytes*/) {}
+  virtual void on_fence(Warp&, const Inst&, uint32_t /*mask*/, FenceKind, bool /*cluster_or_wider*/) {}
+  // Before an instruction of a warp whose watch_registers is set.
+  virtual void on_instruction(Warp&, const Inst&) {}
+  // Lanes that met at a warp-level instruction (bar.warp.sync, shfl.sync, vote.sync, match.sync, elect.sync ...).
+  virtual void on_warp_sync(Warp&, const Inst&, uint32_t /*mask*/) {}
+  // bar/barrier. arrive: the lanes' earlier accesses are in; leave: the lanes go on after completion `generation`.
+  // release: false for barrier.cluster.arrive.relaxed, which hands on only what a fence before it covers.
+  virtual void on_bar_arrive(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/,
+                             uint64_t /*generation*/, bool /*release*/) {}
+  virtual void on_bar_leave(Warp&, const Inst&, uint32_t /*mask*/, uint32_t /*barrier*/,
+                            uint64_t /*generation*/) {}
+
+  // One lane's operation on a barrier object, before it takes effect; `amount`: arrivals or bytes. from_async: the
+  // operation is an engine's (complete_tx of a copy, arrive of cp.async.mbarrier.arrive): `warp` is the issuer's.
+  virtual void on_mbarrier(Warp&, const Inst&, int /*lane*/, Mbarrier&, MbarrierOp, int64_t /*amount*/,
+                           bool /*release*/) {}
+  // A test_wait or try_wait by lanes of one group on one barrier, with its result. acquire: ordering asked for.
+  virtual void on_mbarrier_wait(Warp&, const Inst&, uint32_t /*mask*/, Mbarrier&,
+                                uint64_t /*phase asked for*/, bool /*result*/, bool /*acquire*/) {}
+
+  virtual void on_async_issue(AsyncOp&) {}
+  virtual void on_async_read(AsyncOp&) {}      // source bytes are about to be read
+  virtual void on_async_write(AsyncOp&) {}     // destination bytes are about to be written
+  virtual void on_async_complete(AsyncOp&) {}  // before its mbarrier or group is told
+  virtual void on_commit(Warp&, const Inst&, uint32_t /*mask*/, GroupKind) {}
+  // The lanes go on after waiting until at most n groups are pending; read: only the sources were waited for.
+  virtual void on_group_wait(Warp&, const Inst&, uint32_t /*mask*/, GroupKind, uint32_t /*n*/,
+                             bool /*read*/) {}
+  // A tensor copy, or its prefetch, is about to be issued by this lane, with a map in global memory that kernels can
+  // write.
+  virtual void on_map_use(Warp&, const Inst&, int /*lane*/, uint64_t /*address*/) {}
+  // griddepcontrol.wait, or .launch_dependents.
+  virtual void on_grid_dependency(Warp&, const Inst&, uint32_t /*mask*/, bool /*wait*/) {}
+};
+
+}  // namespace emu

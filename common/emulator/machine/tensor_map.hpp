@@ -1,0 +1,100 @@
+// Tensor maps: the 128 opaque bytes that cuTensorMapEncodeTiled makes, and what a tensor copy reads from them
+// (CUDA Driver API "Tensor Map Object Management"; PTX ISA 5.5). Dimension 0 is the innermost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "emulator/machine/swizzle.hpp"
+
+namespace emu {
+
+constexpr uint64_t kTensorMapBytes = 128;
+
+// The largest box that can be encoded: all the shared memory of an SM, of which a CTA can have 1 KiB less (recorded:
+// tensor_map_rules, to within 4 KiB).
+constexpr uint64_t kMaxBoxBytes = 228 * 1024;
+
+// Values of CUtensorMapDataType.
+enum class ElementType : uint8_t {
+  u8 = 0,
+  u16,
+  u32,
+  s32,
+  u64,
+  s64,
+  f16,
+  f32,
+  f64,
+  bf16,
+  f32_ftz,
+  tf32,
+  tf32_ftz,
+  u4_align8,
+  u4_align16,
+  u6_align16,
+};
+
+unsigned element_bytes(ElementType type);
+const char* name_of(ElementType type);
+bool is_float(ElementType type);
+
+struct TensorMap {
+  ElementType type = ElementType::u8;
+  unsigned rank = 1;
+  uint64_t address = 0;     // device address of element 0
+  uint64_t size[5] = {};    // elements
+  uint64_t stride[5] = {};  // bytes; stride[0] is the element's size
+  uint32_t box[5] = {};     // as given; see box_count()
+  uint32_t step[5] = {};    // element strides
+  uint8_t interleave = 0;   // 0 none, 1 16B, 2 32B; copies refuse it
+  Swizzle swizzle = Swizzle::none;
+  uint8_t l2_promotion = 0;  // performance only
+  bool nan_fill = false;     // what lies outside is the out-of-bounds NaN, not zero
+  bool edited = false;       // fields were replaced since it was encoded
+
+  // Elements that one copy moves along dimension i. Without interleave, dimension 0 has no traversal stride.
+  uint32_t box_count(unsigned i) const { return i == 0 ? box[0] : (box[i] + step[i] - 1) / step[i]; }
+  uint32_t row_bytes() const { return box[0] * element_bytes(type); }
+  // From one row of the tile to the next in shared memory.
+  uint32_t row_pitch() const;
+  uint32_t rows() const { return box_count(1) * box_count(2) * box_count(3) * box_count(4); }
+  // Bytes of the whole tile: what a load adds to its mbarrier's completed bytes, clipped or not.
+  uint32_t tile_bytes() const { return rows() * row_bytes(); }
+};
+
+// Return codes (CUresult).
+constexpr int kTensorMapSuccess = 0, kTensorMapInvalidValue = 1;
+
+// cuTensorMapEncodeTiled. Writes the 128 bytes at `map` and returns 0; or returns the code, and in *why names the rule
+// that is broken, the value, and what to do.
+int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, const uint64_t* sizes,
+                      const uint64_t* stride_bytes, const uint32_t* box, const uint32_t* element_strides,
+                      int interleave, int swizzle, int l2_promotion, int oob_fill, std::string* why);
+// cuTensorMapReplaceAddress.
+int replace_tensor_map_address(void* map, uint64_t address, std::string* why);
+
+// A field as tensormap.replace names it (PTX ISA 9.7.9.28).
+enum class MapField : uint8_t {
+  global_address,
+  rank,  // zero-based: rank - 1
+  box_dim,
+  global_dim,
+  global_stride,  // bytes; of dimension ord + 1
+  element_stride,
+  elemtype,  // codes of Table 33, which are not those of CUtensorMapDataType
+  interleave_layout,
+  swizzle_mode,
+  fill_mode,
+};
+// Replaces one field of the 128 bytes. Only the value itself is checked: maps are changed field by field, and
+// broken_rule() looks at the whole when a copy uses it.
+int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint64_t value, std::string* why);
+// The rule of cuTensorMapEncodeTiled that the map breaks; "" when there is none.
+std::string broken_rule(const TensorMap& map);
+
+// Reads the 128 bytes. False when they are not what encode_tensor_map wrote.
+bool decode_tensor_map(const std::byte* bytes, TensorMap* out);
+
+}  // namespace emu

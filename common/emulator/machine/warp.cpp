@@ -1,0 +1,408 @@
+#include "emulator/machine/warp.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "emulator/machine/machine.hpp"
+
+namespace emu {
+
+namespace {
+// Frames of nested calls and local memory share these per-warp limits when a kernel calls functions.
+constexpr uint32_t kCallFrameBytes = 4u << 20;
+constexpr uint32_t kCallLocalBytes = 16u << 10;  // per thread
+// A group may take this many backward branches before another group of its warp gets a turn.
+constexpr int kBackBranchesPerTurn = 32;
+// Instructions of a warp without any effect before its state is watched for a repetition.
+constexpr uint64_t kIdleBeforeWatch = 20000;
+}  // namespace
+
+Warp::Warp(Machine& m, Cta& c, const Program& p, int i, uint32_t mask)
+    : machine(m), cta(c), program(p), index(i), initial(mask), live(mask) {
+  const FunctionInfo& kernel = p.functions[0];
+  uint32_t bytes = kernel.frame_bytes + (p.has_calls ? kCallFrameBytes : 0);
+  frames_.resize((bytes + 7) / 8);
+  fill_poison(frames_.data(), kernel.frame_bytes);
+  local_bytes_ = kernel.local_bytes + (p.has_calls ? kCallLocalBytes : 0);
+  local_.resize(static_cast<size_t>(local_bytes_) * 32);
+  fill_poison(local_.data(), local_.size());
+  std::memset(frame_at(0), 0, kFrameHeader);
+  registers = p.launch_registers;
+  cluster_phase.fill(UINT64_MAX);
+  base_[0] = frame_at(0);
+  base_[1] = reinterpret_cast<std::byte*>(const_cast<uint8_t*>(p.constants.data()));
+  add_group(mask, kernel.entry, 0);
+}
+
+Group& Warp::add_group(uint32_t mask, uint32_t pc, uint32_t frame) {
+  Group& g = groups_[group_count_++];
+  g = Group();
+  g.mask = mask;
+  g.pc = pc;
+  g.frame = frame;
+  g.stamp = ++stamp_;
+  return g;
+}
+
+void Warp::remove_empty() {
+  int kept = 0;
+  for (int i = 0; i < group_count_; ++i)
+    if (groups_[i].mask) {
+      if (kept != i) groups_[kept] = groups_[i];
+      ++kept;
+    }
+  group_count_ = kept;
+}
+
+void Warp::wake() {
+  for (int i = 0; i < group_count_; ++i) {
+    Group& g = groups_[i];
+    if (g.state != Group::State::blocked) continue;
+    current = &g;
+    base_[0] = frame_at(g.frame);
+    if (!g.wait.forced && !g.wait.ready(*this, g)) continue;
+    if (g.wait.finish) g.wait.finish(*this, g);
+    g.wait = Wait();
+    g.state = Group::State::ready;
+    ++g.pc;
+  }
+}
+
+bool Warp::stuck() {
+  if (live == 0) return true;
+  if (spinning_ && machine.effects == seen_effects_) return true;
+  spinning_ = false;
+  for (int i = 0; i < group_count_; ++i) {
+    Group& g = groups_[i];
+    if (g.state == Group::State::ready) return false;
+    if (g.state == Group::State::blocked) {
+      current = &g;
+      base_[0] = frame_at(g.frame);
+      if (g.wait.forced || g.wait.ready(*this, g)) return false;
+    }
+  }
+  return true;
+}
+
+int Warp::force_failures() {
+  int count = 0;
+  for (int i = 0; i < group_count_; ++i) {
+    Group& g = groups_[i];
+    if (g.state == Group::State::blocked && g.wait.may_fail) {
+      g.wait.forced = true;
+      ++count;
+    }
+  }
+  return count;
+}
+
+// Merges groups that stand at the same instruction, then chooses who runs: deepest call first, lowest pc first, so
+// that diverged lanes meet again as early as possible; when a loop keeps others waiting, whoever ran longest ago.
+Group* Warp::pick() {
+  bool removed = false;
+  for (int i = 0; i < group_count_; ++i) {
+    Group& g = groups_[i];
+    if (g.state == Group::State::blocked || !g.mask) continue;
+    for (int k = i + 1; k < group_count_; ++k) {
+      Group& h = groups_[k];
+      if (h.state == Group::State::blocked || h.pc != g.pc || h.frame != g.frame || !h.mask) continue;
+      g.mask |= h.mask;
+      g.state = Group::State::ready;
+      h.mask = 0;
+      removed = true;
+    }
+  }
+  if (removed) remove_empty();
+  Group* best = nullptr;
+  for (int i = 0; i < group_count_; ++i) {
+    Group& g = groups_[i];
+    if (g.state != Group::State::ready) continue;
+    if (!best || (take_turns_ ? g.stamp < best->stamp
+                              : g.frame > best->frame || (g.frame == best->frame && g.pc < best->pc)))
+      best = &g;
+  }
+  take_turns_ = false;
+  return best;
+}
+
+// The nearest pc at which another group waits to be joined.
+uint32_t Warp::next_meeting(const Group& g) const {
+  uint32_t stop = UINT32_MAX;
+  for (int i = 0; i < group_count_; ++i) {
+    const Group& h = groups_[i];
+    if (&h != &g && h.state != Group::State::blocked && h.frame == g.frame && h.pc > g.pc)
+      stop = std::min(stop, h.pc);
+  }
+  return stop;
+}
+
+int Warp::run(int budget) {
+  if (spinning_) {
+    if (machine.effects == seen_effects_) return 0;
+    spinning_ = false;
+  }
+  wake();
+  int executed = 0;
+  bool rest = false;                            // a lane asked to let other warps run
+  std::array<uint64_t, kClasses> threads = {};  // lanes that executed an instruction, by class
+  const Inst* code = program.code.data();
+  while (executed < budget) {
+    Group* g = pick();
+    if (!g) break;
+    current = g;
+    g->stamp = ++stamp_;
+    base_[0] = frame_at(g->frame);
+    uint32_t stop = group_count_ > 1 ? next_meeting(*g) : UINT32_MAX;
+    while (executed < budget) {
+      const Inst& in = code[g->pc];
+      ++executed;
+      uint32_t m = g->mask;
+      if (in.guard != kNoRef) m &= predicate(in.guard);
+      if (m) {
+        threads[static_cast<int>(in.cls)] += static_cast<uint64_t>(__builtin_popcount(m));
+        if (watch_registers) machine.observer->on_instruction(*this, in);
+        Flow flow = in.exec(*this, in, m);
+        if (flow == Flow::next) {
+          ++g->pc;
+        } else if (flow == Flow::jumped) {
+          if (group_count_ != 1 || groups_[0].state != Group::State::ready) break;
+          g = current = &groups_[0];
+          base_[0] = frame_at(g->frame);
+          stop = UINT32_MAX;
+          continue;
+        } else if (flow == Flow::converge) {
+          g->state = Group::State::converging;
+          threads[static_cast<int>(in.cls)] -= static_cast<uint64_t>(__builtin_popcount(m));
+          break;
+        } else if (flow == Flow::yield) {
+          ++g->pc;
+          take_turns_ = rest = true;
+          break;
+        } else {
+          break;  // blocked
+        }
+      } else {
+        ++g->pc;
+      }
+      if (g->pc == stop) break;
+    }
+    if (live == 0 || rest) break;
+  }
+  machine.stats.warp_instructions += static_cast<uint64_t>(executed);
+  for (int i = 0; i < kClasses; ++i) {
+    machine.stats.thread_instructions += threads[i];
+    machine.stats.thread_instructions_of[i] += threads[i];
+  }
+  watch_for_endless_loop(executed);
+  return executed;
+}
+
+uint64_t Warp::state_hash() const {
+  uint64_t h = 1469598103934665603ull;
+  auto mix = [&](uint64_t v) { h = (h ^ v) * 1099511628211ull + (h >> 29); };
+  uint32_t top = 0;
+  for (int i = 0; i < group_count_; ++i) {
+    const Group& g = groups_[i];
+    mix((static_cast<uint64_t>(g.mask) << 32) | g.pc);
+    mix((static_cast<uint64_t>(g.state) << 32) | g.frame);
+    top = std::max(top, g.frame);
+  }
+  // The frames in use: everything below the deepest activation, and one frame of it.
+  uint32_t largest = 0;
+  for (auto& f : program.functions) largest = std::max(largest, f.frame_bytes);
+  size_t words = std::min<size_t>(frames_.size(), (top + largest) / 8);
+  for (size_t i = 0; i < words; ++i) mix(frames_[i]);
+  for (size_t i = 0; i + 8 <= local_.size(); i += 8) {
+    uint64_t v;
+    std::memcpy(&v, &local_[i], 8);
+    mix(v);
+  }
+  return h;
+}
+
+// A warp whose whole state repeats while nothing outside it changed will repeat for ever (unless something outside
+// changes). Its state at a power-of-two number of slices is kept and compared with every later one.
+void Warp::watch_for_endless_loop(int executed) {
+  if (machine.effects != seen_effects_) {
+    seen_effects_ = machine.effects;
+    idle_instructions = 0;
+    slices_ = 0;
+    next_save_ = 1;
+    return;
+  }
+  idle_instructions += static_cast<uint64_t>(executed);
+  if (idle_instructions < kIdleBeforeWatch || executed == 0 || live == 0) return;
+  uint64_t h = state_hash();
+  if (slices_ > 0 && h == saved_hash_) {
+    spinning_ = true;
+    return;
+  }
+  if (++slices_ == next_save_) {
+    saved_hash_ = h;
+    next_save_ *= 2;
+  }
+}
+
+Flow Warp::jump(uint32_t target) {
+  if (target <= current->pc && group_count_ > 1 && ++back_branches_ >= kBackBranchesPerTurn) {
+    back_branches_ = 0;
+    take_turns_ = true;
+  }
+  current->pc = target;
+  return Flow::jumped;
+}
+
+Flow Warp::branch(uint32_t taken, uint32_t target) {
+  if (taken == current->mask) return jump(target);
+  current->mask &= ~taken;
+  ++current->pc;
+  if (target <= current->pc && ++back_branches_ >= kBackBranchesPerTurn) {
+    back_branches_ = 0;
+    take_turns_ = true;
+  }
+  add_group(taken, target, current->frame);
+  return Flow::jumped;
+}
+
+Flow Warp::scatter(uint32_t mask, const uint32_t* pc, const uint32_t* frame) {
+  current->mask &= ~mask;
+  if (current->mask) ++current->pc;
+  uint32_t left = mask;
+  while (left) {
+    int lane = __builtin_ctz(left);
+    uint32_t same = 0;
+    for (uint32_t m = left; m; m &= m - 1) {
+      int l = __builtin_ctz(m);
+      if (pc[l] == pc[lane] && frame[l] == frame[lane]) same |= 1u << l;
+    }
+    add_group(same, pc[lane], frame[lane]);
+    left &= ~same;
+  }
+  remove_empty();
+  return Flow::jumped;
+}
+
+Flow Warp::call(uint32_t mask, const Inst& inst, const FunctionInfo& callee) {
+  // The caller's frame size: the function that contains this pc.
+  const FunctionInfo* caller = &program.functions[0];
+  for (auto& f : program.functions)
+    if (f.entry <= current->pc && f.entry >= caller->entry) caller = &f;
+  uint32_t frame = current->frame + caller->frame_bytes;
+  if (frame + callee.frame_bytes > frame_limit())
+    fault(inst, __builtin_ctz(mask), "stack-overflow", "the call stack of this thread is full",
+          "calls are nested deeper than " + std::to_string(kCallFrameBytes >> 20) + " MiB of register frames",
+          "check that the recursion ends");
+  std::byte* old_frame = frame_at(current->frame);
+  std::byte* new_frame = frame_at(frame);
+  auto* header = reinterpret_cast<uint32_t*>(new_frame);
+  auto* old_header = reinterpret_cast<uint32_t*>(old_frame);
+  // Slots of lanes that call together are fresh; lanes of another activation at this depth keep theirs.
+  uint32_t pc = current->pc + 1, old = current->frame;
+  for_lanes(mask, [&](int l) {
+    header[kFrameReturnPc / 4 + l] = pc;
+    header[kFrameCaller / 4 + l] = old;
+    header[kFrameLocal / 4 + l] = old_header[kFrameLocal / 4 + l] + caller->local_bytes;
+  });
+  if (callee.local_bytes + old_header[kFrameLocal / 4 + __builtin_ctz(mask)] + caller->local_bytes >
+      local_bytes_)
+    fault(inst, __builtin_ctz(mask), "stack-overflow", "the local memory of this thread is full",
+          "nested calls need more than " + std::to_string(local_bytes_) + " bytes of local memory",
+          "check that the recursion ends");
+  const Extra& x = *inst.extra;
+  for (size_t i = 0; i < callee.params.size(); ++i) {
+    uint32_t from = static_cast<uint32_t>(x.numbers[1 + i]);
+    uint32_t stride = (std::max(callee.params[i].bytes, 1u) + 15) / 16 * 16;
+    for_lanes(mask, [&](int l) {
+      std::memcpy(new_frame + callee.params[i].frame + l * stride, old_frame + from + l * stride,
+                  callee.params[i].bytes);
+    });
+  }
+  current->mask &= ~mask;
+  if (current->mask) ++current->pc;
+  add_group(mask, callee.entry, frame);
+  remove_empty();
+  return Flow::jumped;
+}
+
+Flow Warp::return_from(uint32_t mask) {
+  if (current->frame == 0) return exit_lanes(mask);
+  uint32_t pc[32], frame[32];
+  auto* header = reinterpret_cast<uint32_t*>(base_[0]);
+  for_lanes(mask, [&](int l) {
+    pc[l] = header[kFrameReturnPc / 4 + l];
+    frame[l] = header[kFrameCaller / 4 + l];
+  });
+  // Results: from this frame's return slots to the places the call named.
+  const FunctionInfo* callee = &program.functions[0];
+  for (auto& f : program.functions)
+    if (f.entry <= current->pc && f.entry >= callee->entry) callee = &f;
+  for_lanes(mask, [&](int l) {
+    const Extra& x = *program.code[pc[l] - 1].extra;
+    size_t first = 1 + callee->params.size();
+    for (size_t i = 0; i < callee->returns.size() && first + i < x.numbers.size(); ++i) {
+      uint32_t stride = (std::max(callee->returns[i].bytes, 1u) + 15) / 16 * 16;
+      std::memcpy(frame_at(frame[l]) + x.numbers[first + i] + l * stride,
+                  base_[0] + callee->returns[i].frame + l * stride, callee->returns[i].bytes);
+    }
+  });
+  return scatter(mask, pc, frame);
+}
+
+Flow Warp::exit_lanes(uint32_t mask) {
+  if (machine.observer) machine.observer->on_exit(*this, program.code[current->pc], mask);
+  live &= ~mask;
+  current->mask &= ~mask;
+  if (current->mask)
+    ++current->pc;
+  else
+    remove_empty();
+  // Whoever waited for the exited lanes looks again.
+  for (int i = 0; i < group_count_; ++i)
+    if (groups_[i].state == Group::State::converging) groups_[i].state = Group::State::ready;
+  ++machine.effects;
+  cta.lanes_exited(*this);
+  return Flow::jumped;
+}
+
+std::byte* Warp::local(int lane, uint64_t address, uint64_t bytes) {
+  if (address > local_bytes_ || bytes > local_bytes_ - address) return nullptr;
+  return local_.data() + static_cast<size_t>(lane) * local_bytes_ + address;
+}
+
+void Warp::thread_index(int lane, uint32_t* xyz) const {
+  uint32_t t = static_cast<uint32_t>(thread(lane));
+  const Dim3& block = cta.config.block;
+  xyz[0] = t % block.x;
+  xyz[1] = t / block.x % block.y;
+  xyz[2] = t / (block.x * block.y);
+}
+
+std::string Warp::where(const Inst& inst, int lane) const {
+  std::string out = program.line_of(inst).text() + "  " + cta.text() + " warp " + std::to_string(index);
+  if (lane >= 0) {
+    uint32_t t[3];
+    thread_index(lane, t);
+    out += " lane " + std::to_string(lane) + " thread (" + std::to_string(t[0]) + "," + std::to_string(t[1]) +
+           "," + std::to_string(t[2]) + ")";
+  }
+  return out;
+}
+
+void Warp::fault(const Inst& inst, int lane, Finding finding) const {
+  finding.line = program.line_of(inst);
+  finding.kernel = program.name;
+  finding.where = where(inst, lane);
+  throw Fault(finding);
+}
+
+void Warp::fault(const Inst& inst, int lane, const char* id, const std::string& title, const std::string& why,
+                 const std::string& hint) const {
+  Finding f;
+  f.id = id;
+  f.title = title;
+  f.why = why;
+  f.hint = hint;
+  fault(inst, lane, f);
+}
+
+}  // namespace emu

@@ -1,0 +1,329 @@
+#include "emulator/machine/wgmma.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+namespace emu {
+
+// ---- descriptors
+
+MatrixDescriptor MatrixDescriptor::from(uint64_t bits) {
+  const auto field = [bits](int low) { return static_cast<uint32_t>(bits >> low & 0x3FFF) << 4; };
+  static constexpr Swizzle kModes[4] = {Swizzle::none, Swizzle::span128, Swizzle::span64, Swizzle::span32};
+  constexpr uint64_t kUsed = 0x3FFFull | 0x3FFFull << 16 | 0x3FFFull << 32 | 7ull << 49 | 3ull << 62;
+  MatrixDescriptor d;
+  d.bits = bits;
+  d.start = field(0);
+  d.leading = field(16);
+  d.stride = field(32);
+  d.base_offset = static_cast<uint32_t>(bits >> 49 & 7);
+  d.swizzle = kModes[bits >> 62];
+  d.unused_bits = (bits & ~kUsed) != 0;
+  return d;
+}
+
+std::string MatrixDescriptor::text() const {
+  return "descriptor " + hex(bits) + ": start " + hex(start) + ", leading offset " + std::to_string(leading) +
+         ", stride offset " + std::to_string(stride) + ", swizzle " + name_of(swizzle) +
+         (base_offset ? ", base offset " + std::to_string(base_offset) : "");
+}
+
+void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta* cta,
+                    std::vector<MemoryRange>& out) {
+  std::vector<uint32_t> chunks;
+  for_each_chunk(d, mn_major, first_row, rows,
+                 [&](uint32_t address, uint32_t) { chunks.push_back(address); });
+  std::sort(chunks.begin(), chunks.end());
+  chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+  for (size_t i = 0; i < chunks.size();) {
+    size_t end = i + 1;
+    while (end < chunks.size() && chunks[end] == chunks[end - 1] + kChunkBytes) ++end;
+    out.push_back({Space::shared, cta, chunks[i], (end - i) * kChunkBytes});
+    i = end;
+  }
+}
+
+namespace {
+
+[[noreturn]] void operand_out_of_bounds(Warp& w, const Inst& in, const MatrixDescriptor& d, const char* name,
+                                        uint32_t address) {
+  Finding f;
+  f.id = "out-of-bounds";
+  f.title = std::string("a wgmma reads its operand ") + name + " outside shared memory";
+  f.state = "shared address " + hex(address) + "; this CTA has " + hex(kSharedBase) + " to " +
+            hex(w.cta.shared.size()) + "; the descriptor starts in " + w.program.shared_name(d.start);
+  f.why = d.text();
+  f.hint =
+      "check the descriptor's start and offsets: they are in units of 16 bytes, and their meaning depends on "
+      "the swizzle and the major-ness";
+  w.fault(in, 0, f);
+}
+
+}  // namespace
+
+void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
+                  const char* name, std::vector<uint8_t>& image) {
+  if (d.unused_bits)
+    w.fault(in, 0, "descriptor-unused-bits",
+            std::string("the matrix descriptor of ") + name + " has unused bits set", d.text(),
+            "shift every field to its place and mask it to its 14 bits (PTX ISA 9.7.15.5.1.2.2)");
+  image.resize(static_cast<size_t>(rows) * kOperandRowBytes);
+  for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
+    const std::byte* from = w.cta.shared_at(address, kChunkBytes);
+    if (!from) operand_out_of_bounds(w, in, d, name, address);
+    std::memcpy(image.data() + offset, from, kChunkBytes);
+  });
+}
+
+// ---- the warpgroups of a CTA
+
+// What is known of a wgmma that at least one warp of the warpgroup has reached.
+struct WgmmaRecord {
+  const Inst* inst = nullptr;
+  uint64_t a = 0, b = 0;
+};
+
+struct Warpgroup {
+  struct Quarter {
+    uint64_t issued = 0, finished = 0;
+    std::vector<uint64_t> commits;  // `issued` at each commit
+  };
+  std::array<Quarter, 4> quarters;
+  uint64_t first = 0;                        // wgmma that some warp has reached
+  std::array<WgmmaRecord, 64> records = {};  // of the newest ones, by ordinal
+
+  bool idle() const {
+    for (const Quarter& q : quarters)
+      if (q.issued != first || q.finished != first) return false;
+    return true;
+  }
+  void reset() {
+    for (Quarter& q : quarters) {
+      q.issued = q.finished = 0;
+      q.commits.clear();
+    }
+    first = 0;
+  }
+};
+
+struct WgmmaUnit {
+  uint64_t handle = 0;
+  std::array<Warpgroup, 8> warpgroups;
+};
+
+namespace {
+
+// A CTA's unit is found through a handle in the part of its shared window that belongs to the system. The unit goes
+// back to the pool whenever nothing is in flight; memory without a valid handle means just that.
+class UnitPool {
+ public:
+  WgmmaUnit* find(const Cta& cta) {
+    const uint64_t handle = handle_of(cta);
+    if ((handle & kTagMask) != kTag) return nullptr;
+    WgmmaUnit& unit = units_[handle & kIndexMask];
+    return unit.handle == handle ? &unit : nullptr;
+  }
+  WgmmaUnit& get(Cta& cta) {
+    if (WgmmaUnit* unit = find(cta)) return *unit;
+    if (free_.empty()) {
+      free_.push_back(units_.size());
+      units_.emplace_back();
+    }
+    const uint64_t index = free_.back();
+    free_.pop_back();
+    WgmmaUnit& unit = units_[index];
+    unit.handle = kTag | (++uses_ << kIndexBits & ~kTagMask) | index;
+    std::memcpy(cta.shared.data(), &unit.handle, sizeof unit.handle);
+    return unit;
+  }
+  void release_if_idle(WgmmaUnit& unit) {
+    for (const Warpgroup& g : unit.warpgroups)
+      if (!g.idle()) return;
+    for (Warpgroup& g : unit.warpgroups) g.reset();
+    free_.push_back(unit.handle & kIndexMask);
+    unit.handle = 0;
+  }
+  static uint64_t handle_of(const Cta& cta) {
+    uint64_t handle;
+    std::memcpy(&handle, cta.shared.data(), sizeof handle);
+    return handle;
+  }
+
+ private:
+  static constexpr int kIndexBits = 20;
+  static constexpr uint64_t kIndexMask = (1ull << kIndexBits) - 1;
+  static constexpr uint64_t kTag = 0xA5ull << 56, kTagMask = 0xFFull << 56;
+  std::deque<WgmmaUnit> units_;
+  std::vector<uint64_t> free_;
+  uint64_t uses_ = 0;
+};
+
+UnitPool& units() {
+  static UnitPool pool;
+  return pool;
+}
+
+Warpgroup& warpgroup_of(WgmmaUnit& unit, const Warp& w) {
+  return unit.warpgroups[static_cast<size_t>(w.index / 4)];
+}
+
+std::string warp_text(const Warp& w, size_t quarter) {
+  return "warp " + std::to_string(w.index / 4 * 4 + static_cast<int>(quarter));
+}
+
+}  // namespace
+
+namespace {
+constexpr const char* kAllTogether =
+    "wgmma and setmaxnreg are .sync.aligned: all 128 threads of a warpgroup execute the same one";
+constexpr const char* kWholeWarpgroups =
+    "let whole warpgroups (4 warps, the first a multiple of 4) take the same branch";
+}  // namespace
+
+void check_warpgroup(Warp& w, const Inst& in, uint32_t mask) {
+  if (mask != ~0u)
+    w.fault(in, __builtin_ctz(mask), "wgmma-not-converged",
+            "only " + std::to_string(__builtin_popcount(mask)) +
+                " of the 32 lanes of a warp reach a warpgroup instruction",
+            kAllTogether, kWholeWarpgroups);
+  const size_t first = static_cast<size_t>(w.index) / 4 * 4;
+  if (first + 4 > w.cta.warps.size())
+    w.fault(in, 0, "wgmma-not-converged",
+            "the warpgroup has only " + std::to_string(w.cta.warps.size() - first) + " warps", kAllTogether,
+            kWholeWarpgroups);
+}
+
+WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, const WgmmaShape& shape) {
+  WgmmaUnit& unit = units().get(w.cta);
+  Warpgroup& group = warpgroup_of(unit, w);
+  Warpgroup::Quarter& quarter = group.quarters[static_cast<size_t>(w.index % 4)];
+  for (size_t q = 0; q < 4; ++q)
+    if (group.quarters[q].issued <= quarter.issued &&
+        w.cta.warps[static_cast<size_t>(w.index) / 4 * 4 + q]->finished())
+      w.fault(in, 0, "wgmma-not-converged",
+              "a warp reaches a wgmma that " + warp_text(w, q) +
+                  " of its warpgroup, which has exited, did not issue",
+              kAllTogether, kWholeWarpgroups);
+  WgmmaRecord& record = group.records[quarter.issued % group.records.size()];
+  if (quarter.issued == group.first) {  // the first warp to get here
+    ++group.first;
+    record = {&in, a_bits, b_bits};
+    ++w.machine.stats.wgmma_issued;
+    w.machine.stats.wgmma_flop += 2ull * 64 * static_cast<uint64_t>(shape.n) * static_cast<uint64_t>(shape.k);
+  } else if (group.first - quarter.issued <= group.records.size()) {
+    if (record.inst != &in)
+      w.fault(in, 0, "wgmma-not-converged", "the warps of a warpgroup execute different wgmma instructions",
+              "another warp of this warpgroup is at " + w.program.line_of(*record.inst).text(),
+              "let all four warps of a warpgroup take the same branches");
+    if (record.a != a_bits || record.b != b_bits)
+      w.fault(in, 0, "wgmma-descriptor-differs",
+              "the warps of a warpgroup pass different matrix descriptors to one wgmma",
+              "this warp: " + MatrixDescriptor::from(record.a != a_bits ? a_bits : b_bits).text() +
+                  "; another one: " + MatrixDescriptor::from(record.a != a_bits ? record.a : record.b).text(),
+              "compute descriptors from the warpgroup's number, not from the warp's or the thread's");
+  }
+  WgmmaOp& op = w.machine.engine->take<WgmmaOp>();
+  op.kind = AsyncOp::Kind::wgmma;
+  op.grouped = true;
+  op.group = GroupKind::wgmma;
+  op.warp = &w;
+  op.inst = &in;
+  op.lanes = ~0u;
+  op.shape = shape;
+  op.a = MatrixDescriptor::from(a_bits);
+  op.b = MatrixDescriptor::from(b_bits);
+  op.quarter = w.index % 4;
+  op.warpgroup = w.index / 4;
+  op.ordinal = quarter.issued++;
+  op.unit = &unit;
+  op.frame = w.current->frame;
+  return op;
+}
+
+void commit_wgmma_group(Warp& w) {
+  w.machine.engine->groups(w, GroupKind::wgmma).commit(~0u);
+  if (WgmmaUnit* unit = units().find(w.cta)) {
+    Warpgroup::Quarter& quarter = warpgroup_of(*unit, w).quarters[static_cast<size_t>(w.index % 4)];
+    quarter.commits.push_back(quarter.issued);
+  }
+}
+
+WgmmaWait wgmma_wait(Warp& w, uint32_t newest) {
+  WgmmaUnit* unit = units().find(w.cta);
+  if (!unit) return {};
+  const auto& commits = warpgroup_of(*unit, w).quarters[static_cast<size_t>(w.index % 4)].commits;
+  return {commits.size() > newest ? commits[commits.size() - 1 - newest] : 0, unit->handle};
+}
+
+bool wgmma_finished(const Warp& w, const WgmmaWait& wait) {
+  WgmmaUnit* unit = units().find(w.cta);
+  if (!unit || unit->handle != wait.handle) return true;  // everything was finished in between
+  for (const auto& q : warpgroup_of(*unit, w).quarters)
+    if (q.finished < wait.target) return false;
+  return true;
+}
+
+std::string describe_wgmma_wait(const Warp& w, const WgmmaWait& wait) {
+  WgmmaUnit* unit = units().find(w.cta);
+  std::string text = "the wgmma of a warpgroup finish together";
+  if (!unit || unit->handle != wait.handle) return text;
+  const auto& quarters = warpgroup_of(*unit, w).quarters;
+  for (size_t q = 0; q < 4; ++q)
+    if (quarters[q].issued < wait.target)
+      text += "; " + warp_text(w, q) + " has issued " + std::to_string(wait.target - quarters[q].issued) +
+              " fewer than this warp waits for";
+  return text;
+}
+
+// ---- the operation
+
+const std::vector<Ref>& WgmmaOp::registers() const {
+  return inst->extra->refs;
+}
+
+void WgmmaOp::sources(std::vector<MemoryRange>& out) const {
+  if (!shape.a_in_registers) operand_ranges(a, shape.a_mn_major, quarter * 16, 16, &warp->cta, out);
+  operand_ranges(b, shape.b_mn_major, 0, shape.n, &warp->cta, out);
+}
+
+bool WgmmaOp::may_start() const {
+  return ordinal ==
+         unit->warpgroups[static_cast<size_t>(warpgroup)].quarters[static_cast<size_t>(quarter)].finished;
+}
+
+void WgmmaOp::changed(uint32_t address, const char* name) const {
+  if (warp->finished())
+    warp->fault(*inst, 0, "exit-before-drain", "the kernel ends while a wgmma is in flight",
+                "no wgmma.wait_group covers it", "commit it and wait for its group before the kernel ends");
+  Finding f;
+  f.id = "overwritten-while-read";
+  f.title = std::string("shared memory that a wgmma reads as operand ") + name +
+            " was overwritten before it had finished";
+  f.state = warp->program.shared_name(address) + " (shared address " + hex(address) + ")";
+  f.why = "a wgmma reads its operands at any time between its issue and the wgmma.wait_group that covers it";
+  f.hint =
+      "wait for the wgmma's group in all readers before the tile is handed back, and let the writer wait for "
+      "that";
+  warp->fault(*inst, 0, f);
+}
+
+void WgmmaOp::compare(const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
+                      const std::vector<uint8_t>& image, const char* name) const {
+  for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
+    const std::byte* now = warp->cta.shared_at(address, kChunkBytes);
+    if (!now || std::memcmp(now, image.data() + offset, kChunkBytes) != 0) changed(address, name);
+  });
+}
+
+void WgmmaOp::read() {
+  if (!shape.a_in_registers) compare(a, shape.a_mn_major, quarter * 16, 16, a_image, "A");
+  compare(b, shape.b_mn_major, 0, shape.n, b_image, "B");
+}
+
+void WgmmaOp::complete() {
+  ++unit->warpgroups[static_cast<size_t>(warpgroup)].quarters[static_cast<size_t>(quarter)].finished;
+  units().release_if_idle(*unit);
+}
+
+}  // namespace emu

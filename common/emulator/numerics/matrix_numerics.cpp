@@ -1,0 +1,318 @@
+#include "emulator/numerics/matrix_numerics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace emu {
+namespace {
+
+// Lower than that of any product: a term that is zero never decides the alignment.
+constexpr int kZeroExponent = -1000;
+// Bounds of the fast sum (see fused_rows): no product or scale leaves the normal range of f32.
+constexpr int kPlainExponent = 40;
+constexpr int kPlainLowest = -80, kPlainHighest = 100;
+
+uint32_t bits_of(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  return bits;
+}
+
+float float_of(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+// bf16 and tf32 are the upper bits of an f32.
+MmaElement from_f32(uint32_t bits) {
+  const int field = static_cast<int>(bits >> 23 & 0xFF);
+  const bool zero = (bits & 0x7FFFFFFF) == 0;
+  return {float_of(bits), static_cast<int16_t>(zero ? kZeroExponent : std::max(field, 1) - 127),
+          zero || std::abs(field - 127) <= kPlainExponent};
+}
+
+MmaElement from_f16(uint16_t bits) {
+  const int field = bits >> 10 & 0x1F;
+  const bool zero = (bits & 0x7FFF) == 0;
+  return {f16_to_f32(bits), static_cast<int16_t>(zero ? kZeroExponent : std::max(field, 1) - 15),
+          field != 31};
+}
+
+// e4m3 has no infinity, and one NaN pattern: all ones.
+MmaElement from_e4m3(uint32_t bits) {
+  if ((bits & 0x7F) == 0x7F) return {std::numeric_limits<float>::quiet_NaN(), 9, false};
+  const int fraction = bits & 7, field = bits >> 3 & 15;
+  const bool zero = (bits & 0x7F) == 0;
+  const int exponent = std::max(field, 1) - 7;
+  const float value = std::ldexp(static_cast<float>(field ? fraction + 8 : fraction), exponent - 3);
+  return {bits & 0x80 ? -value : value, static_cast<int16_t>(zero ? kZeroExponent : exponent), true};
+}
+
+// Exponent of an old D element.
+int accumulator_exponent(float value, bool is_f16) {
+  if (value == 0) return kZeroExponent;
+  return std::max(std::ilogb(value), is_f16 ? -14 : -126);
+}
+
+// The exact sum, cut toward zero to an f32 with `result_bits` fraction bits.
+float cut_to_f32(double sum, int result_bits) {
+  const int exponent = std::max(sum == 0 ? 0 : std::ilogb(sum), -126);
+  const double cut = std::trunc(std::ldexp(sum, result_bits - exponent));
+  return static_cast<float>(std::ldexp(cut, exponent - result_bits));  // exact, or beyond f32: infinity
+}
+
+float round_to_f16(double sum) {
+  return f16_to_f32(f16_from_double(sum));
+}
+
+// A zero result is +0, also one that was cut or rounded to zero.
+float convert_sum(double sum, const MmaFormat& format) {
+  const float result = format.d == Type::f16 ? round_to_f16(sum) : cut_to_f32(sum, format.result_bits);
+  return result == 0 ? 0.0f : result;
+}
+
+}  // namespace
+
+float f16_to_f32(uint16_t bits) {
+  const uint32_t sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7FFFu;
+  if (magnitude >= 0x7C00) return float_of(sign | 0x7F800000u | (magnitude & 0x3FF) << 13);
+  return float_of(sign | bits_of(float_of(magnitude << 13) * 0x1p112f));  // 112 = 127 - 15: moves the bias
+}
+
+uint16_t f16_from_double(double value) {
+  uint64_t bits;
+  std::memcpy(&bits, &value, 8);
+  const uint32_t sign = static_cast<uint32_t>(bits >> 48) & 0x8000;
+  const int exponent = static_cast<int>(bits >> 52 & 0x7FF) - 1023;
+  const uint64_t fraction = bits & ((uint64_t{1} << 52) - 1);
+  if (exponent == 1024 && fraction) return 0x7FFF;
+  if (exponent > 15) return static_cast<uint16_t>(sign | 0x7C00);
+  if (exponent < -25) return static_cast<uint16_t>(sign);  // below half of the smallest subnormal
+  // Keep 10 fraction bits, fewer for a subnormal; round what is dropped. A carry moves on into the exponent.
+  const int dropped = exponent < -14 ? 42 - 14 - exponent : 42;
+  const uint64_t significand = fraction | uint64_t{1} << 52;
+  uint32_t kept = static_cast<uint32_t>(significand >> dropped);
+  const uint64_t rest = significand & ((uint64_t{1} << dropped) - 1), half = uint64_t{1} << (dropped - 1);
+  kept += rest > half || (rest == half && (kept & 1));
+  const uint32_t field =
+      exponent < -14 ? 0 : static_cast<uint32_t>(exponent + 14) << 10;  // + 1 from the leading bit
+  return static_cast<uint16_t>(sign | (field + kept));
+}
+
+MmaElement mma_element(Type type, uint32_t bits) {
+  switch (type) {
+    case Type::f16:
+      return from_f16(static_cast<uint16_t>(bits));
+    case Type::bf16:
+      return from_f32(bits << 16);
+    case Type::tf32:
+      return from_f32(bits & ~0x1FFFu);
+    case Type::e5m2:
+      return from_f16(static_cast<uint16_t>(bits << 8));  // the upper byte of an f16
+    default:
+      return from_e4m3(bits & 0xFF);
+  }
+}
+
+MmaFormat mma_format(Type a, Type b, Type d) {
+  MmaFormat format;
+  format.a = a;
+  format.b = b;
+  format.d = d;
+  format.depth = static_cast<int>(32 / size_of(a));
+  if (size_of(a) == 1) format.fraction_bits = format.result_bits = 13;
+  return format;
+}
+
+void MmaColumns::clear(int columns) {
+  for (bool& p : plain) p = true;
+  if (columns % kMmaBlock == 0) return;
+  std::memset(value[columns / kMmaBlock], 0, sizeof(value[0]));
+  for (auto& k : exponent[columns / kMmaBlock])
+    for (int16_t& e : k) e = kZeroExponent;
+}
+
+float mma_fused_sum(const MmaFormat& format, const MmaElement* a, const MmaElement* b, float d) {
+  double special = d;  // decides about NaN and infinity only
+  int largest = accumulator_exponent(d, format.d == Type::f16);
+  const bool finite_d = std::isfinite(d);
+  bool finite = finite_d;
+  for (int k = 0; k < format.depth; ++k) {
+    const double product = static_cast<double>(a[k].value) * b[k].value;
+    finite = finite && std::isfinite(product);
+    special += product;
+    largest = std::max(largest, a[k].exponent + b[k].exponent);
+  }
+  if (!finite) {
+    if (!std::isnan(special)) return static_cast<float>(special);
+    return format.d == Type::f16 ? f16_to_f32(0x7FFF) : float_of(0x7FFFFFFF);
+  }
+  const int scale = format.fraction_bits - largest;
+  double sum = std::trunc(std::ldexp(static_cast<double>(d), scale));
+  for (int k = 0; k < format.depth; ++k)
+    sum += std::trunc(std::ldexp(static_cast<double>(a[k].value) * b[k].value, scale));
+  return convert_sum(std::ldexp(sum, -scale), format);
+}
+
+namespace {
+
+template <class T, int W>
+struct Vector {
+  typedef T type __attribute__((vector_size(W * sizeof(T))));
+};
+
+// Rows of one block of columns, all terms within the bounds above. Returns the rows (bit i) that are not, because of
+// the old D: their D is left alone.
+//
+// With s = 2^(fraction_bits - E), a term cut to a multiple of 1/s is trunc(term * s), below 2^27 in magnitude; K of
+// them stay below 2^31. The old D is added after that, in double, because the sum can reach 2^31.
+template <int W>  // lanes of a vector
+inline __attribute__((always_inline)) uint32_t fused_rows(const MmaFormat& format, const MmaRows& a,
+                                                          const float (*b)[kMmaBlock],
+                                                          const int16_t (*b_exponent)[kMmaBlock],
+                                                          float (*d)[kMmaBlock], uint32_t rows) {
+  using Floats = typename Vector<float, W>::type;
+  using Ints = typename Vector<int32_t, W>::type;
+  using Shorts = typename Vector<int16_t, W>::type;
+  using Doubles = typename Vector<double, W>::type;
+  using Longs = typename Vector<int64_t, W>::type;
+  const bool is_f16 = format.d == Type::f16;
+  const int lowest_d = is_f16 ? -14 : -126;
+  const int64_t kept = ~((int64_t{1} << (52 - format.result_bits)) - 1);
+  const int depth = format.depth, fraction_bits = format.fraction_bits;
+  uint32_t left_out = 0;
+  for (uint32_t m = rows; m; m &= m - 1) {
+    const int row = __builtin_ctz(m);
+    Floats old[kMmaBlock / W];
+    Shorts largest[kMmaBlock / W];
+    Ints strange = {};
+    for (int v = 0; v < kMmaBlock / W; ++v) {
+      std::memcpy(&old[v], &d[row][v * W], sizeof(Floats));
+      Ints bits;
+      std::memcpy(&bits, &old[v], sizeof bits);
+      // Sign bits and shifts instead of comparisons, which compilers take apart for wide vectors.
+      bits &= 0x7FFFFFFF;
+      const Ints exponent = (bits >> 23) - 127;
+      const Ints nonzero = -bits;  // negative when the magnitude is not 0
+      strange |= (kPlainHighest - exponent) | (nonzero & (exponent - kPlainLowest));
+      const Ints raise = lowest_d - exponent;  // positive for a subnormal f16
+      const Ints in_type = exponent + (raise & ~(raise >> 31)) - kPlainLowest;
+      const Ints used = kPlainLowest + (in_type & (nonzero >> 31));
+      largest[v] = __builtin_convertvector(used, Shorts);
+    }
+    int32_t any = 0;
+    for (int i = 0; i < W; ++i) any |= strange[i];
+    if (any < 0) {
+      left_out |= 1u << row;
+      continue;
+    }
+    for (int k = 0; k < depth; ++k) {
+      for (int v = 0; v < kMmaBlock / W; ++v) {
+        Shorts exponent;
+        std::memcpy(&exponent, &b_exponent[k][v * W], sizeof exponent);
+        exponent += a.exponent[row][k];
+        largest[v] = largest[v] > exponent ? largest[v] : exponent;
+      }
+    }
+    Floats scale[kMmaBlock / W];
+    Ints sum[kMmaBlock / W];
+    for (int v = 0; v < kMmaBlock / W; ++v) {
+      const Ints field = (127 + fraction_bits - __builtin_convertvector(largest[v], Ints)) << 23;
+      std::memcpy(&scale[v], &field, sizeof field);
+      sum[v] = Ints{};
+    }
+    for (int k = 0; k < depth; ++k) {
+      for (int v = 0; v < kMmaBlock / W; ++v) {
+        Floats x;
+        std::memcpy(&x, &b[k][v * W], sizeof x);
+        x = x * a.value[row][k] * scale[v];
+        sum[v] += __builtin_convertvector(x, Ints);
+      }
+    }
+    for (int v = 0; v < kMmaBlock / W; ++v) {
+      Doubles total = __builtin_convertvector(sum[v], Doubles) +
+                      __builtin_convertvector(__builtin_convertvector(old[v] * scale[v], Ints), Doubles);
+      const Ints field = (127 - fraction_bits + __builtin_convertvector(largest[v], Ints)) << 23;
+      Floats unit;
+      std::memcpy(&unit, &field, sizeof field);
+      if (is_f16) {
+        total *= __builtin_convertvector(unit, Doubles);
+        double sums[W];
+        std::memcpy(sums, &total, sizeof sums);
+        for (int i = 0; i < W; ++i) d[row][v * W + i] = convert_sum(sums[i], format);
+      } else {
+        Longs cut;
+        std::memcpy(&cut, &total, sizeof cut);
+        cut &= kept;
+        std::memcpy(&total, &cut, sizeof cut);
+        const Floats result = __builtin_convertvector(total, Floats) * unit;
+        std::memcpy(&d[row][v * W], &result, sizeof result);
+      }
+    }
+  }
+  return left_out;
+}
+
+using FusedRows = uint32_t (*)(const MmaFormat&, const MmaRows&, const float (*)[kMmaBlock],
+                               const int16_t (*)[kMmaBlock], float (*)[kMmaBlock], uint32_t);
+
+uint32_t fused_rows_portable(const MmaFormat& format, const MmaRows& a, const float (*b)[kMmaBlock],
+                             const int16_t (*be)[kMmaBlock], float (*d)[kMmaBlock], uint32_t rows) {
+  return fused_rows<4>(format, a, b, be, d, rows);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) uint32_t fused_rows_avx2(const MmaFormat& format, const MmaRows& a,
+                                                         const float (*b)[kMmaBlock],
+                                                         const int16_t (*be)[kMmaBlock],
+                                                         float (*d)[kMmaBlock], uint32_t rows) {
+  return fused_rows<8>(format, a, b, be, d, rows);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) uint32_t fused_rows_avx512(
+    const MmaFormat& format, const MmaRows& a, const float (*b)[kMmaBlock], const int16_t (*be)[kMmaBlock],
+    float (*d)[kMmaBlock], uint32_t rows) {
+  return fused_rows<16>(format, a, b, be, d, rows);
+}
+#endif
+
+FusedRows choose_fused_rows() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return fused_rows_avx512;
+  if (__builtin_cpu_supports("avx2")) return fused_rows_avx2;
+#endif
+  return fused_rows_portable;
+}
+
+}  // namespace
+
+void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int columns,
+                  MmaAccumulator& d) {
+  static const FusedRows fast = choose_fused_rows();
+  uint32_t plain_rows = 0;
+  for (int row = 0; row < kMmaRows; ++row) plain_rows |= static_cast<uint32_t>(a.plain[row]) << row;
+  for (int block = 0; block * kMmaBlock < columns; ++block) {
+    uint32_t slow = 0xFFFF;
+    if (b.plain[block])
+      slow = (0xFFFF & ~plain_rows) |
+             fast(format, a, b.value[block], b.exponent[block], d.value[block], plain_rows);
+    for (; slow; slow &= slow - 1) {
+      const int row = __builtin_ctz(slow);
+      MmaElement x[kMmaDepth], y[kMmaDepth];
+      for (int k = 0; k < format.depth; ++k) x[k] = {a.value[row][k], a.exponent[row][k], true};
+      for (int lane = 0; lane < kMmaBlock; ++lane) {
+        for (int k = 0; k < format.depth; ++k)
+          y[k] = {b.value[block][k][lane], b.exponent[block][k][lane], true};
+        float& element = d.value[block][row][lane];
+        element = mma_fused_sum(format, x, y, element);
+      }
+    }
+  }
+}
+
+}  // namespace emu

@@ -1,0 +1,334 @@
+// The decoder: one kernel and every function it calls -> Program.
+#include "emulator/program/program.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace emu {
+
+namespace {
+
+uint32_t align_up(uint32_t value, uint32_t align) {
+  return (value + align - 1) / align * align;
+}
+
+void collect_symbols(const Operand& o, std::set<std::string>& out) {
+  if (o.kind == Operand::Kind::symbol) out.insert(o.name);
+  for (auto& item : o.items) collect_symbols(item, out);
+}
+
+// Names used by a function, and by what it calls.
+void collect_used(const Module& m, const Function& f, std::set<std::string>& used) {
+  if (!used.insert("function " + f.name).second) return;
+  std::set<std::string> names;
+  for (auto& in : f.body)
+    for (auto& o : in.operands) collect_symbols(o, names);
+  for (auto& v : m.variables)
+    if (names.count(v.name))
+      for (auto& r : v.relocations) names.insert(r.symbol);
+  for (auto& n : names) {
+    used.insert(n);
+    const Function* callee = m.find_function(n);
+    if (callee && callee->has_body) collect_used(m, *callee, used);
+  }
+}
+
+}  // namespace
+
+uint64_t function_address(const Module& module, const std::string& name) {
+  for (size_t i = 0; i < module.functions.size(); ++i)
+    if (module.functions[i].name == name) return kFunctionWindow + 16 * (i + 1);
+  return 0;
+}
+
+SourceLine Program::line_of(const Inst& inst) const {
+  SourceLine s;
+  if (inst.source < 0) return s;
+  const Instruction& text = *sources[inst.source];
+  s.ptx_line = text.ptx_line;
+  if (text.ptx_line > 0 && text.ptx_line < static_cast<int>(module->lines.size())) {
+    s.ptx = module->lines[text.ptx_line];
+    s.ptx.erase(0, s.ptx.find_first_not_of(" \t"));
+    if (s.ptx.size() > 140) s.ptx = s.ptx.substr(0, 137) + "...";
+  }
+  if (text.loc < 0) return s;
+  auto file_name = [&](int file) {
+    auto it = module->files.find(file);
+    if (it == module->files.end()) return std::string("?");
+    static const std::string here = std::filesystem::current_path().string() + "/";  // shown relative to it
+    return it->second.rfind(here, 0) == 0 ? it->second.substr(here.size()) : it->second;
+  };
+  // An inlined helper is reported at the line of the helper's caller that the reader wrote: the outermost place is
+  // the kernel, so the chain is shown from the instruction outwards and `file:line` is the first place that is not
+  // one of the wrappers of common/ptx or the toolkit.
+  std::vector<const Loc*> chain;
+  for (int i = text.loc; i >= 0 && chain.size() < 64; i = module->locs[i].inlined_at)
+    chain.push_back(&module->locs[i]);
+  auto is_wrapper = [&](const Loc* l) {
+    std::string f = file_name(l->file);
+    return f.find("/include/") != std::string::npos || f.rfind("common/", 0) == 0 ||
+           f.find("/common/") != std::string::npos;
+  };
+  size_t shown = 0;
+  while (shown + 1 < chain.size() && is_wrapper(chain[shown])) ++shown;
+  s.file = file_name(chain[shown]->file);
+  s.line = chain[shown]->line;
+  for (size_t i = 0; i < chain.size(); ++i) {
+    if (i == shown) continue;
+    s.called_from += (s.called_from.empty() ? "" : ", ") + std::string(i < shown ? "in " : "inlined at ") +
+                     file_name(chain[i]->file) + ":" + std::to_string(chain[i]->line);
+  }
+  return s;
+}
+
+std::string Program::shared_name(uint32_t address) const {
+  const std::string* best = nullptr;
+  uint32_t start = 0;
+  for (auto& [name, at] : shared_symbols)
+    if (at <= address && (!best || at >= start)) best = &name, start = at;
+  if (!best) return hex(address);
+  std::string name = *best;
+  // _ZZ6kernelvE8full_bar -> full_bar; name$2 -> name
+  size_t digits = name.rfind('E');
+  if (name.rfind("_ZZ", 0) == 0 && digits != std::string::npos) {
+    size_t i = digits + 1;
+    size_t length = 0;
+    while (i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])))
+      length = length * 10 + (name[i++] - '0');
+    if (length && i + length <= name.size()) name = name.substr(i, length);
+  }
+  name = name.substr(0, name.find('$'));
+  return address == start ? name : name + "+" + std::to_string(address - start);
+}
+
+Decoder::Decoder(const Module& module, Program& program, const SymbolTable& symbols)
+    : module_(module), program_(program), symbols_(symbols) {}
+
+void Decoder::refuse(const std::string& message, const std::string& hint) const {
+  Finding f;
+  f.id = "unsupported-instruction";
+  f.title = message;
+  f.kernel = program_.name;
+  if (text_) {
+    f.line.ptx_line = text_->ptx_line;
+    if (text_->ptx_line < static_cast<int>(module_.lines.size())) {
+      f.line.ptx = module_.lines[text_->ptx_line];
+      f.line.ptx.erase(0, f.line.ptx.find_first_not_of(" \t"));
+    }
+    f.where = "PTX line " + std::to_string(text_->ptx_line) + " of kernel " + program_.name;
+    if (text_->loc >= 0) {
+      const Loc& l = module_.locs[text_->loc];
+      auto it = module_.files.find(l.file);
+      if (it != module_.files.end()) {
+        f.line.file = it->second;
+        f.line.line = l.line;
+        f.where = it->second + ":" + std::to_string(l.line) + "  (" + f.where + ")";
+      }
+    }
+  }
+  f.hint = hint.empty() ? "run this program on a Hopper GPU, or avoid the instruction" : hint;
+  throw Fault(f);
+}
+
+void Decoder::branch_to(const Operand& o) {
+  if (o.kind != Operand::Kind::symbol) refuse("a label was expected");
+  Fixup f;
+  f.inst = UINT32_MAX;  // the instruction being decoded; known when it is appended
+  f.label = o.name;
+  fixups_.push_back(f);
+}
+
+void Decoder::branch_list(const std::string& label, Extra& extra) {
+  auto it = function_->branch_targets.find(label);
+  if (it == function_->branch_targets.end()) refuse("there is no .branchtargets list " + label);
+  for (auto& target : it->second) {
+    Fixup f;
+    f.list = &extra;
+    f.index = extra.numbers.size();
+    f.label = target;
+    extra.numbers.push_back(0);
+    fixups_.push_back(f);
+  }
+}
+
+uint32_t Decoder::function_of(const std::string& name) {
+  auto it = program_.function_index.find(name);
+  if (it != program_.function_index.end()) return it->second;
+  const Function* f = module_.find_function(name);
+  if (!f || !f->has_body)
+    refuse("function " + name + " has no body in this module",
+           "compile without -rdc, or define the function in this file");
+  uint32_t index = static_cast<uint32_t>(program_.functions.size());
+  program_.functions.emplace_back();
+  program_.functions.back().name = name;
+  program_.function_index[name] = index;
+  program_.function_at[function_address(module_, name)] = index;
+  pending_.push_back(f);
+  return index;
+}
+
+void Decoder::need_all_function_pointers() {
+  for (auto& v : module_.variables)
+    for (auto& r : v.relocations) {
+      const Function* f = module_.find_function(r.symbol);
+      if (f && f->has_body) function_of(r.symbol);
+    }
+}
+
+void Decoder::place_shared(const Function& entry) {
+  std::set<std::string> used;
+  collect_used(module_, entry, used);
+  std::vector<const Variable*> statics, dynamics;
+  auto take = [&](const Variable& v) {
+    if (v.space != Space::shared || !used.count(v.name)) return;
+    (v.external ? dynamics : statics).push_back(&v);
+  };
+  for (auto& v : module_.variables) take(v);
+  for (auto& f : module_.functions)
+    if (used.count("function " + f.name))
+      for (auto& v : f.variables) take(v);
+  // Largest alignment first, then as declared.
+  std::stable_sort(statics.begin(), statics.end(),
+                   [](const Variable* a, const Variable* b) { return a->align > b->align; });
+  uint32_t top = kSharedBase;
+  for (const Variable* v : statics) {
+    top = align_up(top, v->align);
+    program_.shared_symbols[v->name] = top;
+    top += static_cast<uint32_t>(v->bytes);
+  }
+  program_.shared_static_bytes = top - kSharedBase;
+  for (const Variable* v : dynamics)
+    program_.shared_dynamic_align = std::max(program_.shared_dynamic_align, v->align);
+  uint32_t dynamic = align_up(top, program_.shared_dynamic_align);
+  for (const Variable* v : dynamics) program_.shared_symbols[v->name] = dynamic;
+}
+
+void Decoder::place_variables(const Function& f, FunctionInfo& info) {
+  auto place = [&](const Variable& v) {
+    FrameSlot s;
+    s.name = v.name;
+    s.bytes = static_cast<uint32_t>(v.bytes);
+    s.frame = frame_top_;
+    frame_top_ = align_up(frame_top_ + 32 * align_up(std::max(s.bytes, 1u), 16), 128);
+    frame_slots_[v.name] = s;
+    return s;
+  };
+  if (!f.is_entry) {
+    for (auto& v : f.params) info.params.push_back(place(v));
+    for (auto& v : f.returns) info.returns.push_back(place(v));
+  }
+  for (auto& v : f.variables) {
+    if (v.space == Space::param) place(v);
+    if (v.space == Space::local) {
+      info.local_bytes = align_up(info.local_bytes, std::max(v.align, 1u));
+      local_symbols_[v.name] = info.local_bytes;
+      info.local_bytes += static_cast<uint32_t>(v.bytes);
+    }
+  }
+  info.local_bytes = align_up(info.local_bytes, 16);
+}
+
+void Decoder::decode_instruction(const Instruction& in) {
+  text_ = &in;
+  program_.sources.push_back(&in);
+  program_.written.emplace_back();
+  size_t fixups_before = fixups_.size();
+  Inst inst;
+  inst.source = static_cast<int32_t>(program_.sources.size()) - 1;
+  if (!in.guard.empty()) {
+    Operand p;
+    p.kind = Operand::Kind::reg;
+    p.name = in.guard;
+    p.negated = in.guard_negated;
+    inst.guard = predicate(p);
+  }
+  Match match;
+  if (!find_form(in, &match)) {
+    std::string known;
+    for (const Form* f : forms_of(in.opcode)) known += (known.empty() ? "" : ", ") + std::string(f->pattern);
+    if (known.size() > 400) known = known.substr(0, 397) + "...";
+    refuse("instruction " + in.full_name() + " is not supported",
+           known.empty() ? "" : "forms of " + in.opcode + " that are: " + known);
+  }
+  match.form->decode(*this, match, inst);
+  if (!inst.exec) refuse("instruction " + in.full_name() + " was not decoded");
+  for (size_t i = fixups_before; i < fixups_.size(); ++i)
+    if (!fixups_[i].list) fixups_[i].inst = static_cast<uint32_t>(program_.code.size());
+  program_.code.push_back(inst);
+}
+
+void Decoder::decode_function(const Function& f, uint32_t index) {
+  function_ = &f;
+  register_slots_.clear();
+  frame_slots_.clear();
+  local_symbols_.clear();
+  fixups_.clear();
+  frame_top_ = kFrameHeader;
+  FunctionInfo info;
+  info.name = f.name;
+  place_variables(f, info);
+  info.entry = static_cast<uint32_t>(program_.code.size());
+  std::vector<uint32_t> pc_of;
+  for (auto& in : f.body) {
+    pc_of.push_back(static_cast<uint32_t>(program_.code.size()));
+    decode_instruction(in);
+  }
+  // Falling off the end is a return (PTX ISA 9.7.12.6).
+  static const Instruction end = [] {
+    Instruction ret;
+    ret.opcode = "ret";
+    return ret;
+  }();
+  pc_of.push_back(static_cast<uint32_t>(program_.code.size()));
+  decode_instruction(end);
+  for (Fixup& fix : fixups_) {
+    auto it = f.labels.find(fix.label);
+    if (it == f.labels.end()) refuse("label " + fix.label + " does not exist in " + f.name);
+    if (fix.list)
+      fix.list->numbers[fix.index] = pc_of[it->second];
+    else
+      program_.code[fix.inst].target = pc_of[it->second];
+  }
+  info.frame_bytes = align_up(frame_top_, 128);
+  program_.functions[index] = info;
+}
+
+void Decoder::decode_entry(const Function& entry) {
+  program_.name = entry.name;
+  program_.module = &module_;
+  for (int i = 0; i < 3; ++i) {
+    program_.max_threads[i] = entry.max_threads[i];
+    program_.required_threads[i] = entry.required_threads[i];
+    program_.cluster[i] = entry.cluster[i];
+  }
+  program_.explicit_cluster = entry.explicit_cluster;
+  const unsigned* bound = entry.required_threads[0] ? entry.required_threads : entry.max_threads;
+  if (bound[0]) {
+    // 64 Ki registers of a multiprocessor, in units of 8, at most 255 (so 248) a thread.
+    const unsigned threads = (bound[0] * bound[1] * bound[2] + 31) / 32 * 32 * std::max(1u, entry.min_ctas);
+    program_.launch_registers = std::min(65536 / threads / 8 * 8, 248u);
+  }
+  uint32_t offset = 0;
+  for (auto& p : entry.params) {
+    offset = align_up(offset, p.align);
+    program_.params.push_back({p.name, offset, static_cast<uint32_t>(p.bytes)});
+    offset += static_cast<uint32_t>(p.bytes);
+  }
+  program_.param_bytes = offset;
+  place_shared(entry);
+  program_.functions.emplace_back();
+  program_.function_index[entry.name] = 0;
+  decode_function(entry, 0);
+  for (size_t i = 0; i < pending_.size(); ++i)
+    decode_function(*pending_[i], program_.function_index[pending_[i]->name]);
+  program_.has_calls = program_.functions.size() > 1;
+}
+
+std::unique_ptr<Program> decode(const Module& module, const Function& entry, const SymbolTable& symbols) {
+  auto program = std::make_unique<Program>();
+  Decoder(module, *program, symbols).decode_entry(entry);
+  return program;
+}
+
+}  // namespace emu

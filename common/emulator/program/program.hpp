@@ -1,0 +1,219 @@
+// A kernel, decoded once: operands are slots in a warp's register frame, labels are instruction indices, types are
+// baked into the executor. Nothing about PTX text is left to decide while it runs.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/findings/report.hpp"
+#include "emulator/program/forms.hpp"
+#include "emulator/ptx/syntax.hpp"
+
+namespace emu {
+
+class Warp;
+class GlobalMemory;
+
+// Where an operand lives. Bit 31: in the constant pool, else in the frame. Bit 30 (predicates): negated.
+// A slot is 32 lanes of 4 bytes (types up to 32 bits) or 8 bytes (64-bit types); a predicate is one 32-bit mask.
+using Ref = uint32_t;
+constexpr Ref kConstBit = 1u << 31;
+constexpr Ref kNotBit = 1u << 30;
+constexpr Ref kNoRef = 0x3FFFFFFFu;
+
+enum class Flow : uint8_t {
+  next,      // go on with the next instruction
+  jumped,    // the executor changed the group's pc, or split or removed the group
+  blocked,   // the group waits (Warp::block was called); it goes on when its condition holds
+  converge,  // not enough lanes are here yet: retry when others have arrived at this instruction
+  yield,     // go on with the next instruction, but let others run first
+};
+
+struct Inst;
+using Exec = Flow (*)(Warp& warp, const Inst& inst, uint32_t mask);
+
+// Operand lists and other rarely used data of one instruction.
+struct Extra {
+  std::vector<Ref> refs;
+  std::vector<int64_t> numbers;
+  std::string text;
+};
+
+// What an instruction is counted as in the statistics.
+enum class Class : uint8_t { copy, address, barrier, math, memory, control, other };
+constexpr int kClasses = 7;
+constexpr const char* kClassNames[kClasses] = {"copy",   "address", "barrier", "math",
+                                               "memory", "control", "other"};
+
+struct Inst {
+  Exec exec = nullptr;
+  Ref d = kNoRef, a = kNoRef, b = kNoRef, c = kNoRef;
+  Ref guard = kNoRef;   // predicate slot, kNotBit when negated
+  uint32_t target = 0;  // branch target
+  int64_t imm = 0;      // address offset, immediate, ...
+  uint8_t bytes = 0;    // access size of one element
+  uint8_t count = 1;    // vector elements
+  Space space = Space::generic;
+  Class cls = Class::other;
+  uint32_t flags = 0;  // family specific
+  const Extra* extra = nullptr;
+  int32_t source = -1;  // index into Program::sources
+};
+
+// A parameter or return value in a function's frame: [lane][bytes] at `frame`.
+struct FrameSlot {
+  std::string name;
+  uint32_t frame = 0;
+  uint32_t bytes = 0;
+};
+
+struct FunctionInfo {
+  std::string name;
+  uint32_t entry = 0;        // first instruction
+  uint32_t frame_bytes = 0;  // registers, parameters and header
+  uint32_t local_bytes = 0;  // .local per thread
+  std::vector<FrameSlot> params, returns;
+};
+
+struct KernelParam {
+  std::string name;
+  uint32_t offset = 0, bytes = 0;
+};
+
+struct Program {
+  std::string name;
+  const Module* module = nullptr;
+  std::vector<Inst> code;
+  std::vector<const Instruction*> sources;  // the text of code[i] is *sources[code[i].source]
+  std::vector<std::vector<Ref>> written;    // by source: the registers it writes, predicates aside
+  std::vector<uint8_t> constants;           // the constant pool: 32-lane slots
+  std::deque<Extra> extras;
+  std::vector<FunctionInfo> functions;  // [0] is the kernel
+  std::map<std::string, uint32_t> function_index;
+  std::map<uint64_t, uint32_t> function_at;  // address -> index, for indirect calls
+  std::vector<KernelParam> params;
+  uint32_t param_bytes = 0;
+  uint32_t shared_static_bytes = 0;  // from kSharedBase; dynamic shared memory follows
+  uint32_t shared_dynamic_align = 16;
+  std::map<std::string, uint32_t> shared_symbols;  // name -> address in the shared window
+  bool has_calls = false;
+  unsigned max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
+  bool explicit_cluster = false;
+  // The most registers a thread can have at launch by .maxntid or .reqntid and .minnctapersm; 0: no bound is given.
+  unsigned launch_registers = 0;
+
+  SourceLine line_of(const Inst& inst) const;
+  // "full_bar[2]" for a shared address inside a named variable; hex when there is none.
+  std::string shared_name(uint32_t address) const;
+};
+
+// The shared window of a CTA starts with 1 KiB that belongs to the system (compute capability 9.0).
+constexpr uint32_t kSharedBase = 1024;
+constexpr uint32_t kMaxDynamicShared = 227 * 1024;
+
+// Frame header: per-lane return pc, caller frame, base of local memory.
+constexpr uint32_t kFrameReturnPc = 0, kFrameCaller = 128, kFrameLocal = 256, kFrameHeader = 384;
+
+// Global and constant symbols of a module: name -> device address.
+using SymbolTable = std::map<std::string, uint64_t>;
+// The address of a device function (for function pointers and virtual tables): the same in every kernel of a module.
+// 0 when the module has no such function.
+constexpr uint64_t kFunctionWindow = 0x0005'0000'0000'0000ull;
+uint64_t function_address(const Module& module, const std::string& name);
+
+// Decodes the entry and everything it calls. Throws Fault (id "unsupported-instruction", "ptx-syntax", ...).
+std::unique_ptr<Program> decode(const Module& module, const Function& entry, const SymbolTable& symbols);
+
+// What the decode functions of isa/*.cpp use.
+class Decoder {
+ public:
+  Decoder(const Module& module, Program& program, const SymbolTable& symbols);
+  void decode_entry(const Function& entry);
+
+  const Instruction& text() const { return *text_; }
+  const Operand& operand(size_t i) const;  // refuses when there is none
+  size_t operand_count() const { return text_->operands.size(); }
+
+  bool is_register(const Operand& o) const;
+  bool is_sink(const Operand& o) const { return o.kind == Operand::Kind::sink; }
+  Type register_type(const Operand& o) const;  // Type::none when it is not a declared register
+  // Bytes of a lane in the register's slot: 4 or 8; 0 for predicates and non-registers.
+  unsigned slot_width(const Operand& o) const;
+
+  // Source of the given type: a register of that slot width, an immediate, a special register or a symbol's address.
+  Ref source(const Operand& o, Type type);
+  // Destination register; a sink gets a scratch slot.
+  Ref destination(const Operand& o, Type type);
+  // Any register or immediate of whatever width it was declared with; *width gets 4 or 8.
+  Ref source_any(const Operand& o, Type type, unsigned* width);
+  Ref destination_any(const Operand& o, Type type, unsigned* width);
+  // Predicates. A source may be negated (kNotBit) or an immediate 0/1.
+  Ref predicate(const Operand& o);
+  Ref predicate_destination(const Operand& o);
+  Ref constant(uint64_t bits, unsigned width);
+  Ref scratch(unsigned bytes_per_lane);
+
+  // [base + offset]: fills inst.a (64-bit lanes for 64-bit registers, else 32-bit lanes with kAddress32 in flags),
+  // inst.imm and inst.space. Parameters become Space::param with the offset resolved.
+  void address(const Operand& o, Space space, Inst& inst);
+  // As address(), for a second address of the same instruction.
+  struct Address {
+    Ref base = kNoRef;  // kNoRef: the offset is the whole address
+    bool wide = false;  // base has 64-bit lanes
+    int64_t offset = 0;
+    Space space = Space::generic;
+  };
+  Address address_of(const Operand& o, Space space);
+
+  int64_t immediate(const Operand& o, const char* what);
+  Extra& extra(Inst& inst);
+  [[noreturn]] void refuse(const std::string& message, const std::string& hint = "") const;
+
+  // control flow
+  void branch_to(const Operand& o);                          // fills target of the instruction being decoded
+  void branch_list(const std::string& label, Extra& extra);  // .branchtargets: fills extra.numbers with pcs
+  uint32_t function_of(const std::string& name);             // index in Program::functions; decodes it later
+  void need_all_function_pointers();  // an indirect call may reach every function in a table
+  const Function& function() const { return *function_; }
+  const Module& module() const { return module_; }
+  Program& program() { return program_; }
+  // A .param variable of the function.
+  bool find_frame_slot(const std::string& name, FrameSlot* out) const;
+
+ private:
+  struct Fixup {
+    uint32_t inst = 0;      // whose target is set, unless
+    Extra* list = nullptr;  // this element of a list is
+    size_t index = 0;
+    std::string label;
+  };
+  std::vector<Fixup> fixups_;
+  const Module& module_;
+  Program& program_;
+  const SymbolTable& symbols_;
+  const Function* function_ = nullptr;
+  const Instruction* text_ = nullptr;
+  uint32_t frame_top_ = 0;
+  std::unordered_map<std::string, Ref> register_slots_;
+  std::map<std::string, FrameSlot> frame_slots_;
+  std::map<std::string, uint32_t> local_symbols_;
+  std::map<std::pair<uint64_t, unsigned>, Ref> constant_slots_;
+  std::vector<const Function*> pending_;
+
+  void decode_function(const Function& f, uint32_t index);
+  void place_shared(const Function& entry);
+  void place_variables(const Function& f, FunctionInfo& info);
+  Ref register_slot(const Operand& o);
+  bool symbol_address(const Operand& o, uint64_t* value, Space* space, bool* per_lane);
+  Ref special_register(const std::string& name, unsigned width);
+  void decode_instruction(const Instruction& in);
+};
+
+constexpr uint32_t kAddress32 = 1u << 31;  // in Inst::flags: the base has 32-bit lanes
+
+}  // namespace emu

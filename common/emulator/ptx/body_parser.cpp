@@ -1,0 +1,286 @@
+// Function bodies: scopes, declarations, labels, instructions and operands (PTX ISA 4.3, 6, 9).
+#include <cstring>
+
+#include "emulator/findings/report.hpp"
+#include "emulator/ptx/parser.hpp"
+
+namespace emu {
+
+std::string Parser::declare(const std::string& name) {
+  Scope& s = scopes_[scope_];
+  if (s.names.count(name)) error("'" + name + "' is declared twice in one block");
+  return s.names[name] = scope_ == 0 ? name : name + "$" + std::to_string(scope_);
+}
+
+// The unique name of a register or variable seen from the current block; "" when it is none.
+std::string Parser::lookup(const std::string& name) const {
+  for (int s = scope_; s >= 0; s = scopes_[s].parent) {
+    auto it = scopes_[s].names.find(name);
+    if (it != scopes_[s].names.end()) return it->second;
+  }
+  return "";
+}
+
+// Labels may stand after their use, so they are resolved when the body is complete.
+void Parser::resolve_labels(const Function& f, Operand& operand, int scope) const {
+  if (operand.kind == Operand::Kind::symbol) {
+    for (int s = scope; s >= 0; s = scopes_[s].parent) {
+      auto it = scopes_[s].labels.find(operand.name);
+      if (it != scopes_[s].labels.end()) {
+        operand.name = it->second;
+        break;
+      }
+    }
+  }
+  for (Operand& item : operand.items) resolve_labels(f, item, scope);
+}
+
+void Parser::parse_body(Function& f) {
+  scopes_.assign(1, Scope());
+  vectors_.clear();
+  scope_ = 0;
+  current_loc_ = -1;
+  std::vector<int> scope_of;
+  for (auto* list : {&f.params, &f.returns})
+    for (Variable& v : *list) declare(v.name);
+  expect("{");
+  int depth = 1;
+  while (depth > 0) {
+    if (peek().kind == Token::Kind::end) error("the body of " + f.name + " never ends");
+    if (accept("{")) {
+      ++depth;
+      Scope inner;
+      inner.parent = scope_;
+      scopes_.push_back(inner);
+      scope_ = static_cast<int>(scopes_.size()) - 1;
+    } else if (accept("}")) {
+      --depth;
+      if (depth > 0) scope_ = scopes_[scope_].parent;
+    } else {
+      parse_statement(f, scope_of);
+    }
+  }
+  for (size_t i = 0; i < f.body.size(); ++i)
+    for (Operand& o : f.body[i].operands) resolve_labels(f, o, scope_of[i]);
+}
+
+void Parser::parse_registers(Function& f) {
+  std::string t = word("a register type");
+  const size_t width = t == ".v2" ? 2 : t == ".v4" ? 4 : 0;  // of a vector register (PTX ISA 5.4.2)
+  if (width) t = word("the type of a vector's elements");
+  Type type = type_from(std::string_view(t).substr(1));
+  if (type == Type::none) error("unknown register type " + t);
+  const auto add = [&](const std::string& name) {
+    const std::string unique = declare(name);
+    if (width == 0) f.registers[unique] = type;
+    for (size_t i = 0; i < width; ++i) {
+      const std::string element = declare(name + "." + "xyzw"[i]);
+      scopes_[scope_].names[name + "." + "rgba"[i]] = element;
+      f.registers[element] = type;
+      vectors_[unique].push_back(element);
+    }
+  };
+  do {
+    std::string name = word("a register name");
+    if (accept("<")) {
+      int64_t count = integer("a register count");
+      expect(">");
+      for (int64_t i = 0; i < count; ++i) add(name + std::to_string(i));
+    } else {
+      add(name);
+    }
+  } while (accept(","));
+  expect(";");
+}
+
+void Parser::parse_label_directive(Function& f, const std::string& label) {
+  if (accept(".branchtargets")) {
+    do f.branch_targets[label].push_back(word("a label"));
+    while (accept(","));
+  } else if (accept(".callprototype")) {
+    Function p;
+    if (is("(")) p.returns = parse_parameters();
+    word("_");
+    if (is("(")) p.params = parse_parameters();
+    accept(".noreturn");
+    f.prototypes[label] = p;
+  } else {  // .calltargets
+    next();
+    do word("a function");
+    while (accept(","));
+  }
+  expect(";");
+}
+
+void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
+  const Token t = peek();
+  if (accept(";")) return;
+  if (t.kind == Token::Kind::word && t.text[0] == '.') {
+    if (t.text == ".loc") {
+      current_loc_ = parse_loc();
+    } else if (t.text == ".reg") {
+      next();
+      parse_registers(f);
+    } else if (t.text == ".pragma") {
+      next();
+      next();
+      expect(";");
+    } else if (t.text == ".shared" || t.text == ".local" || t.text == ".param" || t.text == ".global" ||
+               t.text == ".const") {
+      next();
+      Space space = t.text == ".shared"   ? Space::shared
+                    : t.text == ".local"  ? Space::local
+                    : t.text == ".param"  ? Space::param
+                    : t.text == ".global" ? Space::global
+                                          : Space::constant;
+      Variable head = parse_variable_head(space, false);
+      do {
+        Variable v = parse_declarator(head);
+        v.name = declare(v.name);
+        if (space == Space::global || space == Space::constant)
+          module.variables.push_back(v);
+        else
+          f.variables.push_back(v);
+      } while (accept(","));
+      expect(";");
+    } else {
+      error("directive " + t.text + " is not supported in a function");
+    }
+    return;
+  }
+  if (t.kind == Token::Kind::word && peek(1).text == ":" && peek(1).kind == Token::Kind::punct) {
+    next();
+    next();
+    std::string directive = peek().text;
+    if (directive == ".branchtargets" || directive == ".callprototype" || directive == ".calltargets") {
+      parse_label_directive(f, t.text);
+      return;
+    }
+    std::string unique = scope_ == 0 ? t.text : t.text + "$" + std::to_string(scope_);
+    if (scopes_[scope_].labels.count(t.text)) error_at(t, "label '" + t.text + "' stands twice in one block");
+    scopes_[scope_].labels[t.text] = unique;
+    f.labels[unique] = static_cast<int>(f.body.size());
+    return;
+  }
+  f.body.push_back(parse_instruction());
+  scope_of.push_back(scope_);
+}
+
+Instruction Parser::parse_instruction() {
+  Instruction in;
+  in.loc = current_loc_;
+  if (accept("@")) {
+    in.guard_negated = accept("!");
+    std::string name = word("a predicate register");
+    in.guard = lookup(name);
+    if (in.guard.empty()) error("predicate " + name + " is not declared");
+  }
+  const Token& t = peek();
+  in.ptx_line = t.line;
+  std::string text = word("an instruction");
+  while (peek().kind == Token::Kind::word && peek().text[0] == '.') text += next().text;  // "lop3 .b32"
+  size_t begin = 0;
+  bool first = true;
+  while (begin <= text.size()) {
+    size_t dot = text.find('.', begin);
+    if (dot == std::string::npos) dot = text.size();
+    std::string part = text.substr(begin, dot - begin);
+    if (first)
+      in.opcode = part;
+    else
+      in.modifiers.push_back(part);
+    first = false;
+    begin = dot + 1;
+  }
+  if (!is(";")) {
+    do in.operands.push_back(parse_operand());
+    while (accept(","));
+  }
+  expect(";");
+  return in;
+}
+
+Operand Parser::parse_operand() {
+  Operand o = parse_simple_operand();
+  if (accept("|")) {
+    Operand pair;
+    pair.kind = Operand::Kind::pair;
+    pair.items = {o, parse_simple_operand()};
+    return pair;
+  }
+  return o;
+}
+
+Operand Parser::parse_simple_operand() {
+  Operand o;
+  const Token t = peek();
+  if (accept("!")) {
+    o = parse_simple_operand();
+    o.negated = !o.negated;
+    return o;
+  }
+  if (accept("{") || accept("(")) {
+    o.kind = t.text == "{" ? Operand::Kind::vec : Operand::Kind::list;
+    const char* close = t.text == "{" ? "}" : ")";
+    while (!accept(close)) {
+      o.items.push_back(parse_operand());
+      if (!is(close)) expect(",");
+    }
+    return o;
+  }
+  if (accept("[")) {
+    o.kind = Operand::Kind::address;
+    Operand base = parse_simple_operand();
+    o.offset = base.offset;
+    base.offset = 0;
+    o.items.push_back(base);
+    while (accept(",")) o.items.push_back(parse_operand());
+    expect("]");
+    return o;
+  }
+  bool minus = accept("-");
+  if (minus || t.kind == Token::Kind::integer || t.kind == Token::Kind::real) {
+    const Token v = next();
+    if (v.kind == Token::Kind::integer) {
+      o.kind = Operand::Kind::integer;
+      o.bits = minus ? 0 - v.bits : v.bits;
+    } else if (v.kind == Token::Kind::real) {
+      o.kind = Operand::Kind::real;
+      o.real_type = v.real_type;
+      o.bits = minus ? v.bits ^ (v.real_type == Type::f64 ? 1ull << 63 : 1ull << 31) : v.bits;
+    } else {
+      error_at(v, "expected a number");
+    }
+    o.negative = minus;
+    return o;
+  }
+  if (t.kind != Token::Kind::word) error("expected an operand");
+  next();
+  if (t.text == "_") return o;
+  if (t.text == "WARP_SZ") {
+    o.kind = Operand::Kind::integer;
+    o.bits = 32;
+    return o;
+  }
+  std::string unique = lookup(t.text);
+  // A parameter or variable is a symbol; a declared register or a %name is a register.
+  o.name = unique.empty() ? t.text : unique;
+  o.kind = Operand::Kind::symbol;
+  if (t.text[0] == '%') o.kind = Operand::Kind::reg;
+  if (const auto vector = vectors_.find(unique); vector != vectors_.end()) {
+    Operand all;
+    all.kind = Operand::Kind::vec;
+    for (const std::string& element : vector->second) {
+      o.name = element;
+      all.items.push_back(o);
+    }
+    return all;
+  }
+  if (accept("+"))
+    o.offset = integer("an offset");
+  else if (is("-") && peek(1).kind == Token::Kind::integer)
+    o.offset = integer("an offset");
+  return o;
+}
+
+}  // namespace emu

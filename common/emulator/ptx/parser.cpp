@@ -1,0 +1,348 @@
+// Module level: directives, variables, functions. Function bodies are in body_parser.cpp.
+#include "emulator/ptx/parser.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "emulator/findings/report.hpp"
+
+namespace emu {
+
+std::string Instruction::full_name() const {
+  std::string out = opcode;
+  for (auto& m : modifiers) out += "." + m;
+  return out;
+}
+
+const Function* Module::find_function(const std::string& name) const {
+  const Function* declared = nullptr;
+  for (auto& f : functions)
+    if (f.name == name) {
+      if (f.has_body) return &f;
+      declared = &f;
+    }
+  return declared;
+}
+
+Parser::Parser(const std::string& text) {
+  module.lines = split_lines(text);
+  tokens_ = tokenize(text, module.lines);
+}
+
+void Parser::error(const std::string& message) const {
+  error_at(peek(), message);
+}
+void Parser::error_at(const Token& t, const std::string& message) const {
+  syntax_error(module.lines, t.line, t.column, message);
+}
+
+const Token& Parser::next() {
+  const Token& t = tokens_[position_];
+  if (t.kind != Token::Kind::end) ++position_;
+  return t;
+}
+bool Parser::accept(const char* text) {
+  if (!is(text)) return false;
+  next();
+  return true;
+}
+void Parser::expect(const char* text) {
+  if (!accept(text))
+    error(std::string("expected '") + text + "', found '" +
+          (peek().text.empty() ? "end of text" : peek().text) + "'");
+}
+std::string Parser::word(const char* what) {
+  if (peek().kind != Token::Kind::word) error(std::string("expected ") + what);
+  return next().text;
+}
+int64_t Parser::integer(const char* what) {
+  bool negative = accept("-");
+  if (peek().kind != Token::Kind::integer) error(std::string("expected ") + what);
+  int64_t v = static_cast<int64_t>(next().bits);
+  return negative ? -v : v;
+}
+
+// .loc file line column [, function_name label[+imm], inlined_at file line column]
+int Parser::parse_loc() {
+  int line = next().line;
+  Loc loc;
+  loc.file = static_cast<int>(integer("a file number"));
+  loc.line = static_cast<int>(integer("a line number"));
+  loc.column = static_cast<int>(integer("a column"));
+  while (accept(",")) {
+    std::string what = word("function_name or inlined_at");
+    if (what == "function_name") {
+      loc.function = word("a label of .debug_str");
+      if (accept("+")) loc.function += "+" + std::to_string(integer("an offset"));
+    } else if (what == "inlined_at") {
+      Loc site;
+      site.file = static_cast<int>(integer("a file number"));
+      site.line = static_cast<int>(integer("a line number"));
+      site.column = static_cast<int>(integer("a column"));
+      // The call site was itself described by the latest .loc with the same position.
+      for (int i = static_cast<int>(module.locs.size()) - 1; i >= 0 && loc.inlined_at < 0; --i) {
+        const Loc& l = module.locs[i];
+        if (l.file == site.file && l.line == site.line && l.column == site.column) loc.inlined_at = i;
+      }
+      if (loc.inlined_at < 0) {
+        module.locs.push_back(site);
+        loc.inlined_at = static_cast<int>(module.locs.size()) - 1;
+      }
+    } else {
+      error("unknown part of .loc: " + what);
+    }
+  }
+  while (peek().kind != Token::Kind::end && peek().line == line) next();
+  module.locs.push_back(loc);
+  return static_cast<int>(module.locs.size()) - 1;
+}
+
+// .section .debug_str { label: .b8 ... }: only the names of inlined functions matter here.
+void Parser::parse_section() {
+  std::string name = word("a section name");
+  expect("{");
+  std::string label;
+  while (!accept("}")) {
+    if (peek().kind == Token::Kind::end) error("this .section never ends");
+    Token t = next();
+    if (t.kind == Token::Kind::word && is(":")) {
+      next();
+      label = t.text;
+    } else if (t.kind == Token::Kind::integer && name == ".debug_str" && !label.empty()) {
+      debug_strings_[label] += static_cast<char>(t.bits);
+    }
+  }
+}
+
+void Parser::resolve_function_names() {
+  for (Loc& loc : module.locs) {
+    if (loc.function.empty()) continue;
+    size_t plus = loc.function.find('+');
+    std::string text = debug_strings_[loc.function.substr(0, plus)];
+    if (plus != std::string::npos) {
+      size_t offset = std::strtoul(loc.function.c_str() + plus + 1, nullptr, 10);
+      text = offset < text.size() ? text.substr(offset) : "";
+    }
+    text = text.c_str();  // up to the NUL
+    int status = 0;
+    char* plain = abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status);
+    loc.function = status == 0 && plain ? plain : text;
+    std::free(plain);
+  }
+}
+
+// [.align n] .type name[dims] [= initialiser]; the state space is already read. One declarator.
+Variable Parser::parse_declarator(Variable base) {
+  Variable v = base;
+  v.ptx_line = peek().line;
+  v.name = word("a variable name");
+  uint64_t count = 1;
+  bool sized = true;
+  while (accept("[")) {
+    if (accept("]")) {
+      sized = false;
+    } else {
+      count *= static_cast<uint64_t>(integer("an array size"));
+      expect("]");
+    }
+  }
+  uint64_t element = size_of(v.type) * static_cast<uint64_t>(base.bytes ? base.bytes : 1);
+  v.bytes = sized ? count * element : 0;
+  if (v.align < size_of(v.type)) v.align = size_of(v.type);
+  if (accept("=")) {
+    parse_initial(v);
+    if (!sized) v.bytes = v.initial.size();
+    v.initial.resize(v.bytes);
+  }
+  return v;
+}
+
+// Reads the attributes after the state space: .align n, .attribute(...), .vN, and the type.
+Variable Parser::parse_variable_head(Space space, bool external) {
+  Variable v;
+  v.space = space;
+  v.external = external;
+  v.bytes = 0;  // vector length until parse_declarator
+  while (true) {
+    std::string t = word("a type");
+    if (t == ".align") {
+      v.align = static_cast<unsigned>(integer("an alignment"));
+    } else if (t == ".attribute") {
+      expect("(");
+      while (!accept(")")) next();
+    } else if (t == ".v2" || t == ".v4") {
+      v.bytes = t == ".v2" ? 2 : 4;
+    } else if (t == ".ptr" || t == ".global" || t == ".const" || t == ".shared" || t == ".local") {
+      continue;  // pointer attributes of kernel parameters
+    } else {
+      v.type = type_from(std::string_view(t).substr(1));
+      if (t[0] != '.' || v.type == Type::none) error("unknown type " + t);
+      break;
+    }
+  }
+  return v;
+}
+
+void Parser::parse_initial(Variable& v) {
+  if (accept("{")) {
+    while (!accept("}")) {
+      parse_initial(v);
+      if (!is("}")) expect(",");
+    }
+    return;
+  }
+  unsigned width = size_of(v.type);
+  auto put = [&](uint64_t bits, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; ++i)
+      v.initial.push_back(static_cast<uint8_t>(i < 8 ? bits >> (8 * i) : 0));
+  };
+  bool negative = accept("-");
+  const Token t = next();
+  if (t.kind == Token::Kind::integer) {
+    if (is("(")) error("mask(symbol) initialisers are not supported");
+    put(negative ? 0 - t.bits : t.bits, width);
+  } else if (t.kind == Token::Kind::real) {
+    uint64_t bits = t.bits;
+    if (t.real_type == Type::f64 && v.type == Type::f32) {
+      double d;
+      std::memcpy(&d, &bits, 8);
+      float f = static_cast<float>(d);
+      uint32_t b;
+      std::memcpy(&b, &f, 4);
+      bits = b;
+    }
+    if (negative) bits ^= v.type == Type::f64 ? 1ull << 63 : 1ull << 31;
+    put(bits, width);
+  } else if (t.kind == Token::Kind::word) {
+    Relocation r;
+    r.offset = v.initial.size();
+    r.symbol = t.text;
+    if (t.text == "generic") {
+      expect("(");
+      r.symbol = word("a symbol");
+      expect(")");
+      r.generic = true;
+    }
+    if (accept("+")) r.addend = integer("an offset");
+    v.relocations.push_back(r);
+    put(0, width);
+  } else {
+    error_at(t, "expected an initial value");
+  }
+}
+
+std::vector<Variable> Parser::parse_parameters() {
+  std::vector<Variable> out;
+  expect("(");
+  while (!accept(")")) {
+    std::string space = word(".param or .reg");
+    if (space != ".param" && space != ".reg") error("expected .param");
+    out.push_back(parse_declarator(parse_variable_head(Space::param, false)));
+    if (!is(")")) expect(",");
+  }
+  return out;
+}
+
+void Parser::parse_function(bool is_entry, bool external) {
+  Function f;
+  f.is_entry = is_entry;
+  f.ptx_line = peek().line;
+  if (!is_entry && is("(")) f.returns = parse_parameters();
+  f.name = word("a function name");
+  if (is("(")) f.params = parse_parameters();
+  while (peek().kind == Token::Kind::word && peek().text[0] == '.') {
+    std::string d = next().text;
+    auto three = [&](unsigned* v) {
+      v[0] = static_cast<unsigned>(integer("a size"));
+      v[1] = v[2] = 1;
+      for (int i = 1; i < 3 && accept(","); ++i) v[i] = static_cast<unsigned>(integer("a size"));
+    };
+    if (d == ".maxntid")
+      three(f.max_threads);
+    else if (d == ".reqntid")
+      three(f.required_threads);
+    else if (d == ".reqnctapercluster")
+      three(f.cluster);
+    else if (d == ".explicitcluster")
+      f.explicit_cluster = true;
+    else if (d == ".minnctapersm")
+      f.min_ctas = static_cast<unsigned>(integer("a number of CTAs"));
+    else if (d == ".maxnreg" || d == ".maxclusterrank" || d == ".maxnctapersm")
+      integer("a number");
+    else if (d == ".noreturn" || d == ".unified")
+      continue;
+    else if (d == ".abi_preserve" || d == ".abi_preserve_control")
+      integer("a number");
+    else if (d == ".pragma") {
+      next();
+      expect(";");
+    } else
+      error("directive " + d + " is not supported on a function");
+  }
+  if (accept(";")) {
+    f.has_body = false;
+  } else {
+    if (external) error("an .extern function has no body");
+    f.has_body = true;
+    parse_body(f);
+  }
+  module.functions.push_back(std::move(f));
+}
+
+Module Parser::parse() {
+  bool external = false;
+  while (peek().kind != Token::Kind::end) {
+    const Token t = peek();
+    if (t.kind != Token::Kind::word) error("expected a directive");
+    const std::string& d = t.text;
+    if (d == ".loc") {
+      parse_loc();
+      continue;
+    }
+    next();
+    if (d == ".version") {
+      module.version = next().text;
+    } else if (d == ".target") {
+      do module.target += (module.target.empty() ? "" : ",") + word("a target");
+      while (accept(","));
+    } else if (d == ".address_size") {
+      if (integer("64") != 64) error_at(t, "only 64-bit addresses are supported");
+    } else if (d == ".file") {
+      int index = static_cast<int>(integer("a file number"));
+      module.files[index] = next().text;
+      while (accept(",")) integer("a number");
+    } else if (d == ".section") {
+      parse_section();
+    } else if (d == ".pragma") {
+      next();
+      expect(";");
+    } else if (d == ".extern") {
+      external = true;
+      continue;
+    } else if (d == ".visible" || d == ".weak" || d == ".common") {
+      continue;
+    } else if (d == ".entry" || d == ".func") {
+      parse_function(d == ".entry", external);
+    } else if (d == ".global" || d == ".const" || d == ".shared") {
+      Space space = d == ".global" ? Space::global : d == ".const" ? Space::constant : Space::shared;
+      Variable head = parse_variable_head(space, external);
+      do module.variables.push_back(parse_declarator(head));
+      while (accept(","));
+      expect(";");
+    } else {
+      error_at(t, "directive " + d + " is not supported");
+    }
+    external = false;
+  }
+  if (module.target.empty()) error("this is not a PTX module: it has no .target");
+  resolve_function_names();
+  return std::move(module);
+}
+
+Module parse_ptx(const std::string& text) {
+  return Parser(text).parse();
+}
+
+}  // namespace emu

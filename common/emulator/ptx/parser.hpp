@@ -1,0 +1,71 @@
+// The recursive-descent parser behind parse_ptx(). Grammar: PTX ISA chapters 4, 5 and 11.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/ptx/lexer.hpp"
+#include "emulator/ptx/syntax.hpp"
+
+namespace emu {
+
+class Parser {
+ public:
+  explicit Parser(const std::string& text);
+  Module parse();
+
+ private:
+  Module module;
+  std::vector<Token> tokens_;
+  size_t position_ = 0;
+  std::map<std::string, std::string> debug_strings_;
+
+  const Token& peek(size_t ahead = 0) const {
+    size_t i = position_ + ahead;
+    return tokens_[i < tokens_.size() ? i : tokens_.size() - 1];
+  }
+  const Token& next();
+  bool is(const char* text) const { return peek().kind != Token::Kind::string && peek().text == text; }
+  bool accept(const char* text);
+  void expect(const char* text);
+  std::string word(const char* what);
+  int64_t integer(const char* what);
+  [[noreturn]] void error(const std::string& message) const;
+  [[noreturn]] void error_at(const Token& t, const std::string& message) const;
+
+  int parse_loc();
+  void parse_section();
+  void resolve_function_names();
+  Variable parse_variable_head(Space space, bool external);
+  Variable parse_declarator(Variable head);
+  void parse_initial(Variable& v);
+  std::vector<Variable> parse_parameters();
+  void parse_function(bool is_entry, bool external);
+
+  // ---- function bodies (body_parser.cpp)
+  struct Scope {
+    int parent = -1;
+    std::unordered_map<std::string, std::string> names;   // register or variable -> unique name
+    std::unordered_map<std::string, std::string> labels;  // label -> unique name
+  };
+  std::vector<Scope> scopes_;
+  std::unordered_map<std::string, std::vector<std::string>>
+      vectors_;  // vector register -> its elements, unique names
+  int scope_ = 0;
+  int current_loc_ = -1;
+
+  void parse_body(Function& f);
+  void parse_statement(Function& f, std::vector<int>& scope_of);
+  void parse_registers(Function& f);
+  void parse_label_directive(Function& f, const std::string& label);
+  Instruction parse_instruction();
+  Operand parse_operand();
+  Operand parse_simple_operand();
+  std::string declare(const std::string& name);
+  std::string lookup(const std::string& name) const;
+  void resolve_labels(const Function& f, Operand& operand, int scope) const;
+};
+
+}  // namespace emu

@@ -1,0 +1,174 @@
+#include "emulator/runtime/device.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "emulator/checker/checker.hpp"
+#include "emulator/ptx/parser.hpp"
+#include "emulator/runtime/environment.hpp"
+
+namespace emu {
+namespace {
+
+// What cooperative groups' grid synchronisation finds at %envreg1/%envreg2: the size of the workspace, then the
+// barrier word of the grid, zero at the start of every launch.
+constexpr uint32_t kWorkspaceBytes = 256;
+
+[[noreturn]] void module_fault(const Variable& v, const std::string& title, const std::string& hint) {
+  Finding finding;
+  finding.id = "module-variable";
+  finding.title = title;
+  finding.line.ptx_line = v.ptx_line;
+  finding.where = "PTX line " + std::to_string(v.ptx_line);
+  finding.hint = hint;
+  throw Fault(finding);
+}
+
+}  // namespace
+
+LoadedModule::LoadedModule(GlobalMemory& memory, const std::string& ptx, const std::set<std::string>& managed)
+    : memory_(memory), module_(std::make_unique<Module>(parse_ptx(ptx))) {
+  for (const Variable& v : module_->variables)
+    if (v.space == Space::global || v.space == Space::constant) place(v, managed.count(v.name) != 0);
+  for (const Variable& v : module_->variables)
+    if (variables_.count(v.name)) initialise(v);
+  for (const Function& f : module_->functions)
+    if (f.is_entry && f.has_body) kernels_[f.name] = decode(*module_, f, symbols_);
+}
+
+LoadedModule::~LoadedModule() {
+  for (auto& [name, v] : variables_) {
+    if (v.managed)
+      free_host_memory(memory_, v.managed);
+    else
+      memory_.release(v.address);
+  }
+}
+
+void LoadedModule::place(const Variable& v, bool managed) {
+  if (v.external)
+    module_fault(v, "variable " + v.name + " is defined in another file",
+                 "define it in this file: device code of several files is not linked together (-rdc=true)");
+  DeviceVariable d;
+  d.bytes = v.bytes;
+  d.constant = v.space == Space::constant;
+  if (managed) {
+    d.managed = allocate_host_memory(memory_, v.bytes, v.name);
+    d.address = reinterpret_cast<uint64_t>(d.managed);
+  } else {
+    d.address = memory_.allocate(v.bytes, v.name, v.align);
+  }
+  if (!d.address)
+    module_fault(v, "no device memory for the " + std::to_string(v.bytes) + " bytes of " + v.name, "");
+  if (d.constant) memory_.set_constant(d.address);
+  symbols_[v.name] = d.address;
+  variables_[v.name] = d;
+}
+
+// PTX ISA 5.4.4: a variable without an initialiser is zero.
+void LoadedModule::initialise(const Variable& v) {
+  uint64_t address = symbols_.at(v.name);
+  std::byte* bytes = memory_.at(address, v.bytes);
+  if (v.bytes) std::memset(bytes, 0, v.bytes);
+  if (!v.initial.empty()) std::memcpy(bytes, v.initial.data(), std::min<uint64_t>(v.initial.size(), v.bytes));
+  for (const Relocation& r : v.relocations) {
+    auto symbol = symbols_.find(r.symbol);
+    uint64_t target = symbol != symbols_.end() ? symbol->second : function_address(*module_, r.symbol);
+    if (!target)
+      module_fault(
+          v, "the initial value of " + v.name + " names " + r.symbol + ", which this module does not define",
+          "define it in this file");
+    if (r.offset + 8 > v.bytes)
+      module_fault(v, "the address of " + r.symbol + " does not fit into " + v.name, "use 64-bit elements");
+    uint64_t value = target + static_cast<uint64_t>(r.addend);
+    std::memcpy(bytes + r.offset, &value, sizeof value);
+  }
+}
+
+const Program* LoadedModule::kernel(const std::string& name) const {
+  auto it = kernels_.find(name);
+  return it == kernels_.end() ? nullptr : it->second.get();
+}
+
+const DeviceVariable* LoadedModule::variable(const std::string& name) const {
+  auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : &it->second;
+}
+
+uint64_t LoadedModule::constant_bytes() const {
+  uint64_t sum = 0;
+  for (auto& [name, v] : variables_)
+    if (v.constant) sum += v.bytes;
+  return sum;
+}
+
+void* allocate_host_memory(GlobalMemory& memory, uint64_t bytes, const std::string& name) {
+  constexpr uint64_t kPage = 4096;
+  if (bytes > memory.capacity()) return nullptr;
+  void* pointer = std::aligned_alloc(kPage, (std::max<uint64_t>(bytes, 1) + kPage - 1) / kPage * kPage);
+  if (!pointer) return nullptr;
+  fill_poison(pointer, bytes);
+  memory.add_host_range(pointer, bytes, name);
+  return pointer;
+}
+
+bool free_host_memory(GlobalMemory& memory, void* pointer) {
+  if (!memory.release(reinterpret_cast<uint64_t>(pointer))) return false;
+  std::free(pointer);
+  return true;
+}
+
+bool Device::exists_ = false;
+
+Device& Device::instance() {
+  static Device& device =
+      *new Device;  // never destroyed: kernels may be launched until the very end of the process
+  return device;
+}
+
+Device::Device() {
+  exists_ = true;
+  const Environment& env = environment();
+  machine.schedule = env.schedule;
+  machine.random.seed(env.schedule.seed);
+  machine.time_limit_s = env.time_limit_s;
+  if (env.check) {
+    checker_ = std::make_unique<check::Checker>();
+    machine.observer = checker_.get();
+  }
+  workspace_ = machine.memory.allocate(kWorkspaceBytes, "grid synchronisation workspace");
+}
+
+LoadedModule& Device::load(const std::string& ptx, const std::set<std::string>& managed) {
+  return modules_.emplace_back(machine.memory, ptx, managed);
+}
+
+void Device::unload(const LoadedModule& module) {
+  modules_.remove_if([&](const LoadedModule& m) { return &m == &module; });
+}
+
+void Device::launch(const Program& kernel, LaunchConfig config, const void* const* args) {
+  config.params.assign(kernel.param_bytes, 0);
+  for (size_t i = 0; i < kernel.params.size(); ++i)
+    std::memcpy(config.params.data() + kernel.params[i].offset, args[i], kernel.params[i].bytes);
+  config.grid_id = next_grid_++;
+  if (config.cooperative) {
+    config.cooperative_workspace = workspace_;
+    const uint32_t fresh[2] = {kWorkspaceBytes, 0};
+    std::memcpy(machine.memory.at(workspace_, kWorkspaceBytes), fresh, sizeof fresh);
+  }
+  const uint64_t errors = Report::instance().errors();
+  try {
+    machine.launch(kernel, config);
+  } catch (const Fault& fault) {
+    if (Report::instance().errors() == errors) throw;
+    Finding end = fault.finding();  // how a kernel ends whose error has already been named
+    end.severity = Severity::advice;
+    end.title = "after the error above, the kernel ended here: " + end.title;
+    throw Fault(end);
+  }
+}
+
+Device::~Device() = default;
+
+}  // namespace emu
