@@ -194,8 +194,7 @@ TEST_CASE("cp.async.bulk: bad operands are reported") {
               "2;\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
               "[tile], [%in], 16, [bar], %rs1;") == "multicast-mask");
   CHECK(fault("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.multicast::cluster [tile], "
-              "[%in], 16, "
-              "[bar], %rs1;") == "unsupported-instruction");
+              "[%in], 16, [bar], %rs1;") == "unsupported-instruction");
   CHECK(fault("cp.async.bulk.wait_group %r1;") == "unsupported-instruction");
   CHECK(fault("cp.async.bulk.prefetch.L2.global [%in], 64;") == "none");
   CHECK(fault("cp.async.bulk.prefetch.L2.global [%in], 128;") == "out-of-bounds");

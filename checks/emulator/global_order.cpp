@@ -198,8 +198,7 @@ TEST_CASE("global: a store of the copy engine overwrites what threads read") {
   CHECK(found(fill + kReadWord + "bar.sync 0;\n" + store) == "nothing");
   CHECK(found(fill + kReadWord + store) ==
         "overwritten-while-read: cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16; / "
-        "ld.global.u32 %r3, "
-        "[%rd2]; ");
+        "ld.global.u32 %r3, [%rd2]; ");
 }
 
 TEST_CASE("global: a multicast copy has read its source when it has landed in one of its CTAs") {

@@ -264,6 +264,5 @@ TEST_CASE("mma.sync: what is not supported is refused when loaded") {
       id("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, {%r4, %r5}, "
          "{%f0, %f1, %f2, %f3};") == "unsupported-instruction");
   CHECK(id("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, "
-           "{%r4, %r5}, "
-           "{%r6, %r7};") == "unsupported-instruction");
+           "{%r4, %r5}, {%r6, %r7};") == "unsupported-instruction");
 }

@@ -382,8 +382,7 @@ TEST_CASE("cp.async.bulk.tensor: bad operands are reported") {
 
   f = fault(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%rd2, {0, "
-      "0, 0}], "
-      "[bar];");
+      "0, 0}], [bar];");
   CHECK(f.id == "tensor-map-invalid");
   CHECK(f.title.find("rank 2") != std::string::npos);
   CHECK(fault(load2 + "[tile], [%rd2+64, {0, 0}], [bar];").id == "tensor-map-invalid");

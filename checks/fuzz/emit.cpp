@@ -30,8 +30,7 @@ void Emitter::declarations() {
   if (p.empty == Link::mbarrier) line(".shared .align 8 .b64 empty_bar[%u];", p.stages);
   line(
       ".visible .entry pipeline(.param .u64 out_pointer, .param .u64 in_pointer, .param .align 64 .b8 "
-      "in_map[128], "
-      ".param .align 64 .b8 out_map[128]) {");
+      "in_map[128], .param .align 64 .b8 out_map[128]) {");
   line(".reg .pred %%skip, %%done, %%ok, %%one, %%leader, %%is_producer, %%some, %%again;");
   line(".reg .pred %%more, %%true;\n.reg .f32 %%f<4>;\n.reg .b64 %%high, %%a_matrix, %%b_matrix;");
   line(".reg .b16 %%mask;\n.reg .b64 %%out, %%in, %%in_tensor, %%out_tensor, %%g, %%step;");

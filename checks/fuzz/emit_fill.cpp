@@ -22,8 +22,7 @@ void Emitter::copy_box(const std::string& box) {
   static const char* kList[] = {"", "{%c0}", "{%c0, %c1}", "{%c0, %c1, %c2}"};
   line(
       "cp.async.bulk.tensor.%ud.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s [%%a], "
-      "[%%in_tensor, %s], "
-      "[%%full]%s;",
+      "[%%in_tensor, %s], [%%full]%s;",
       p.rank, to_all, kList[p.rank], mask);
 }
 

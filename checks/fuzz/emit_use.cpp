@@ -160,8 +160,7 @@ void Emitter::store_tile(const char* round) {
         case Store::tensor_add:
           line(
               "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%%out_tensor, {%%c0, "
-              "%%c1}], "
-              "[%%a];");
+              "%%c1}], [%%a];");
           break;
       }
     }
@@ -211,8 +210,7 @@ void Emitter::multiply(const char* round) {
       descriptor("%b_matrix", "%tile", step);
       line(
           "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%%f0, %%f1, %%f2, %%f3}, %%a_matrix, "
-          "%%b_matrix, "
-          "%%true, 1, 1, 0, 0;");
+          "%%b_matrix, %%true, 1, 1, 0, 0;");
     }
   }
   if (!is(Change::no_mma_commit)) line("wgmma.commit_group.sync.aligned;");

@@ -148,8 +148,7 @@ Diagnosis recognise(const Result& result, const Comparison& comparison, const Mu
       })) {
     return {"output-chunks-permuted",
             "Whole rows of C hold the right values with their 16-byte chunks permuted: the output tile was "
-            "swizzled by "
-            "one side only."};
+            "swizzled by one side only."};
   }
   if (detective.explains([&](int row, int col) { return detective.product(row, col, true, true); })) {
     return permuted_operand("ab-chunks-permuted", "both operands' rows");

@@ -116,9 +116,8 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
                     : "bytes of a cp.async are read by a thread that does not know that they have landed";
     f.why =
         "A cp.async is complete for the thread that issued it after its cp.async.wait_group, and for other "
-        "threads only "
-        "when that thread then meets them at a barrier (or when they wait on an mbarrier the copy arrives "
-        "on).";
+        "threads only when that thread then meets them at a barrier (or when they wait on an mbarrier the "
+        "copy arrives on).";
     f.hint =
         "wait for the group (commit_group, then wait_group with few enough groups pending), then "
         "__syncthreads";
@@ -214,8 +213,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
                     : "global memory is read while a bulk store to it may still be in flight";
     f.why =
         "The store is complete after cp.async.bulk.wait_group (without .read) in the thread that issued it; "
-        ".read only says "
-        "that the source has been read.";
+        ".read only says that the source has been read.";
     f.hint = "wait_group 0 without .read, then order the reader after that thread";
   } else if (before && !prior_is_write && before->kind == AsyncOp::Kind::wgmma) {
     f.id = "overwritten-while-read";
@@ -260,8 +258,7 @@ bool Checker::wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, c
       std::to_string((needed - 1) & 1) + ")";
   f.why =
       "A wait returns True at once when the phase of that parity is the one that has just completed; then "
-      "the tile is read "
-      "too early.";
+      "the tile is read too early.";
   f.hint =
       "start at parity 0 for a barrier that is filled first, and flip the parity once per use of the stage";
   return true;
@@ -282,8 +279,7 @@ void Checker::unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t ad
     f.title = "the proxy fence is executed by another thread than the one that wrote";
     f.why =
         "PTX asks for the fence in the thread that made the generic access, before it hands over; a fence "
-        "behind the "
-        "barrier in the reading thread is common and works on today's hardware.";
+        "behind the barrier in the reading thread is common and works on today's hardware.";
     f.hint = "move fence.proxy.async before the barrier, into the writing threads";
   } else {
     f.id = "missing-proxy-fence";
@@ -291,8 +287,7 @@ void Checker::unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t ad
               " reads what threads wrote through the generic proxy, with no proxy fence between";
     f.why =
         "Ordinary stores (and cp.async) go through the generic proxy, the copy engine and wgmma read through "
-        "the async "
-        "proxy; a barrier orders threads, not proxies.";
+        "the async proxy; a barrier orders threads, not proxies.";
     f.hint =
         "execute fence.proxy.async (.shared::cta) in every writing thread after its last write, before the "
         "barrier";
@@ -332,8 +327,7 @@ void Checker::completed_early(BarrierState& b, const OpState& op) {
             " still in flight";
   f.why =
       "The phase completes as soon as the arrivals are in and the announced bytes are there; bytes that were "
-      "not announced "
-      "are not waited for, and are later subtracted from the next phase.";
+      "not announced are not waited for, and are later subtracted from the next phase.";
   f.hint =
       "announce the sum of all boxes copied on this barrier in the phase (rows x columns x element size, "
       "whole boxes at ragged edges too)";
@@ -388,8 +382,7 @@ void Checker::initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar
                     : "an mbarrier is initialised again while arrivals or bytes of a phase are outstanding";
     f.why =
         "PTX asks for mbarrier.inval before the memory of an mbarrier is used anew; on a quiet barrier it "
-        "works all the same, "
-        "on one in use what was counted is lost.";
+        "works all the same, on one in use what was counted is lost.";
     f.hint = "initialise once, before the loop, and let the phase parity tell the uses apart";
   }
   report(f, who, b.init_source);
@@ -412,8 +405,7 @@ void Checker::check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierS
       f.state = b.bar->name() + " was initialised at " + line_at(b.init_source).text();
       f.why =
           "mbarrier.init is an ordinary write of one thread: other threads of the CTA see it after a "
-          "barrier, other CTAs "
-          "after fence.mbarrier_init and a cluster barrier.";
+          "barrier, other CTAs after fence.mbarrier_init and a cluster barrier.";
       f.hint =
           "fence.mbarrier_init.release.cluster in the initialising thread, then __syncthreads (or the "
           "cluster barrier)";
@@ -449,8 +441,7 @@ void Checker::check_arrive_scope(const Accessor& who, Tag prior, uint64_t addres
                 ": written at " + line_at(r.source).text() + ", read at " + f.other_line.text();
       f.why =
           "Without qualifiers mbarrier.arrive is .release.cta: writes before it are visible to the CTA of "
-          "the "
-          "thread, not to the CTA that the mbarrier lies in.";
+          "the thread, not to the CTA that the mbarrier lies in.";
       f.hint = "mbarrier.arrive.release.cluster.shared::cluster, and a wait with .acquire.cluster";
       report(f, who, -1);
       return;
@@ -494,11 +485,9 @@ void Checker::store_left_behind(int32_t source, Warp& w) {
   set_place(f, w.cta, w.index);
   f.title = "a thread exits while its bulk store may still be reading shared memory";
   f.why =
-      "Shared memory is given to another CTA when this one ends; the store would then read that CTA's "
-      "bytes.";
+      "Shared memory is given to another CTA when this one ends; the store would then read that CTA's bytes.";
   f.hint =
-      "commit the group and execute cp.async.bulk.wait_group.read 0 in the issuing thread before it "
-      "returns";
+      "commit the group and execute cp.async.bulk.wait_group.read 0 in the issuing thread before it returns";
   Accessor nobody;
   report(f, nobody, -1);
 }

@@ -45,12 +45,10 @@ void Checker::check_grid_dependency(const Accessor& who, uint64_t address, uint6
               " by the grid in front at " + f.other_line.text();
     f.why =
         "The grid in front has executed griddepcontrol.launch_dependents, so this one may start while the "
-        "other is still "
-        "running; only griddepcontrol.wait waits for its end and its writes.";
+        "other is still running; only griddepcontrol.wait waits for its end and its writes.";
     f.hint =
-        "griddepcontrol.wait in every thread that touches what the grid in front uses, or in one of them "
-        "and a barrier "
-        "after it";
+        "griddepcontrol.wait in every thread that touches what the grid in front uses, or in one of them and "
+        "a barrier after it";
     report(f, who, -1);
     return;
   }

@@ -63,8 +63,7 @@ void Checker::check_wgmma_swizzle(AsyncOp& op, const Accessor& who) {
     f.state = "descriptor: " + d.text() + "; " + program_->shared_name(d.start);
     f.why =
         "The copy engine permutes the 16-byte chunks of the tile as the map says; a reader that undoes "
-        "another pattern "
-        "finds other elements.";
+        "another pattern finds other elements.";
     f.hint =
         "give the map and the descriptor the same swizzle; mind that their codes differ (map 3 is descriptor "
         "1: 128B)";
@@ -114,8 +113,7 @@ void Checker::check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor
       f.state = "tile at " + program_->shared_name(copy.tile) + " (" + hex(copy.tile) + ")";
       f.why =
           "The copy engine permutes 16-byte chunks by bits of the absolute shared address, as the map says; "
-          "a reader that "
-          "undoes another pattern finds other elements.";
+          "a reader that undoes another pattern finds other elements.";
       f.hint =
           p == copy.swizzle
               ? "align the tile to the period of its pattern (1024 bytes for 128B)"

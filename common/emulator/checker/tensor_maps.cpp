@@ -117,15 +117,13 @@ void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
   f.id = "missing-tensormap-fence";
   f.why =
       "The copy engine keeps tensor maps in a cache of their own, which it reads through the tensormap "
-      "proxy: barriers and "
-      "kernel boundaries do not reach it.";
+      "proxy: barriers and kernel boundaries do not reach it.";
   if (writers.empty()) {
     f.severity = Severity::advice;
     f.title = "a copy uses a tensor map in global memory that its CTA has not acquired";
     f.hint =
         "fence.proxy.tensormap::generic.acquire.sys [map], 128 in the thread that issues the copy; or pass "
-        "the map as a "
-        "const __grid_constant__ parameter, which needs no fence";
+        "the map as a const __grid_constant__ parameter, which needs no fence";
   } else if (!found) {
     f.title = "a copy uses a tensor map that a thread has changed and its CTA has not acquired since";
     f.hint = "fence.proxy.tensormap::generic.acquire.gpu [map], 128 in the thread that issues the copy";
@@ -133,8 +131,7 @@ void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
     f.title = "a copy uses a tensor map whose changes were not released to the tensormap proxy";
     f.hint =
         "fence.proxy.tensormap::generic.release.gpu (or tensormap.cp_fenceproxy) in the thread that changes "
-        "the map, "
-        "after its last write";
+        "the map, after its last write";
   }
   report(f, who, written_at);
 }

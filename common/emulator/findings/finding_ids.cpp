@@ -10,16 +10,14 @@ const std::vector<FindingId>& finding_ids() {
   static const std::vector<FindingId> table = {
       {"read-before-landed", kOrder, "bytes are read while a copy to them may still be in flight",
        "a load is complete for a thread that has seen the phase of its mbarrier complete (or waited for its "
-       "cp.async "
-       "group), and for those it has synchronised with since",
+       "cp.async group), and for those it has synchronised with since",
        "8.9.1.1, 9.7.9.25.2: async operations; mbarrier.try_wait, cp.async.wait_group"},
       {"overwritten-while-landing", kOrder, "bytes are written while a copy to them may still be in flight",
        "the destination of a copy belongs to the copy until it is complete", "9.7.9.25.2"},
       {"overwritten-while-read", kOrder,
        "bytes are written, by a thread or by a copy, while somebody who still reads them is not done",
        "a stage may be filled again only by who has acquired the release of each of its readers; wgmma reads "
-       "until "
-       "wgmma.wait_group",
+       "until wgmma.wait_group",
        "8, memory consistency; 9.7.15.7: wgmma.wait_group"},
       {"source-reused-before-read", kOrder, "shared memory is written while a bulk store may still read it",
        "the source of a bulk store may change after cp.async.bulk.wait_group(.read) in the thread that "
@@ -33,8 +31,7 @@ const std::vector<FindingId>& finding_ids() {
       {"missing-proxy-fence", kOrder,
        "the async proxy (copy engine, wgmma) reads what threads wrote with nothing to make it visible there",
        "writes of the generic proxy reach the async proxy through fence.proxy.async, executed after them and "
-       "before "
-       "the synchronisation that hands them over",
+       "before the synchronisation that hands them over",
        "9.7.13.4: fence.proxy.async"},
       {"proxy-fence-by-reader", kOrder,
        "the proxy fence is executed by the thread that issues the operation, not by those that wrote",
@@ -48,8 +45,7 @@ const std::vector<FindingId>& finding_ids() {
       {"exit-before-drain", kOrder,
        "a thread or CTA ends while an operation that it issued still uses shared memory or registers",
        "bulk stores must have read their source (wait_group.read), copies must have landed and wgmma groups "
-       "must be "
-       "waited for before the CTA ends",
+       "must be waited for before the CTA ends",
        "9.7.9.25.3, 9.7.15.7"},
 
       {"deadlock", kBarrier, "no thread can go on, and nothing in flight will change that",
@@ -77,20 +73,17 @@ const std::vector<FindingId>& finding_ids() {
        "mbarrier.init comes before every other use, ordered by a barrier for other threads", "9.7.13.15.9"},
       {"barrier-reinitialised", kBarrier, "mbarrier.init on an mbarrier that is alive",
        "mbarrier.inval comes before the memory gets another use; with threads waiting or copies under way it "
-       "is an "
-       "error, else advice",
+       "is an error, else advice",
        "9.7.13.15.9, 9.7.13.15.10: mbarrier.init, mbarrier.inval"},
       {"missing-init-fence", kBarrier,
        "a copy or another CTA may use an mbarrier whose initialisation was not published",
        "fence.mbarrier_init.release.cluster (or a proxy fence, for the CTA's own copies) follows the "
-       "initialisation, "
-       "then a barrier",
+       "initialisation, then a barrier",
        "9.7.13.4: fence.mbarrier_init"},
       {"barrier-elsewhere", kBarrier,
        "an mbarrier lies in another CTA than the form of the instruction allows",
        "forms with .shared::cta take addresses of the executing CTA; a copy completes on an mbarrier beside "
-       "its "
-       "destination",
+       "its destination",
        "9.7.13.15, 9.7.9.25.4.1"},
       {"barrier-state", kBarrier, "an mbarrier state is used that the instruction cannot have",
        "a remote arrive gives no state; pending_count takes the state of a .noComplete arrive",
@@ -101,21 +94,18 @@ const std::vector<FindingId>& finding_ids() {
       {"misaligned-tile", kTiles,
        "a tile does not start where its copy, or its reader's swizzle pattern, needs it",
        "128 bytes for any tensor copy (an error); 256, 512 or 1024, the period of the swizzle, for readers "
-       "that count "
-       "rows from the tile's start (advice)",
+       "that count rows from the tile's start (advice)",
        "5.5.6, 9.7.9.27.1.2"},
       {"tensor-map-invalid", kTiles,
        "a tensor copy meets bytes that are no tensor map, a map it cannot use, or a map in the wrong memory",
        "a map is encoded on the host, 64-byte aligned, in param, const or global memory, with the rank and "
-       "the "
-       "element type that the instruction needs",
+       "the element type that the instruction needs",
        "9.7.9.27.1.2; cuTensorMapEncodeTiled of the driver"},
       {"missing-tensormap-fence", kTiles,
        "a copy uses a tensor map that a thread has changed in memory, with nothing to make the change "
        "visible to it",
        "tensormap.replace or stores, fence.proxy.tensormap::generic.release, synchronisation, and the "
-       "acquire form in "
-       "who issues the copy",
+       "acquire form in who issues the copy",
        "9.7.13.4: fence.proxy.tensormap"},
       {"map-edited-in-flight", kTiles, "a tensor map is changed while a copy that uses it is under way",
        "a map stays as it is until every copy that was issued with it is complete", "9.7.13.4, 5.5.8"},
@@ -132,15 +122,13 @@ const std::vector<FindingId>& finding_ids() {
       {"accumulator-in-flight", kTensorCore,
        "registers of a wgmma are read or written before wgmma.wait_group",
        "accumulators, and A where it comes from registers, belong to the tensor core until the wait; writing "
-       "A before "
-       "it is advice, as ptxas takes other registers or waits",
+       "A before it is advice, as ptxas takes other registers or waits",
        "9.7.15.7: wgmma.wait_group"},
       {"missing-wgmma-fence", kTensorCore,
        "registers that were written, or accumulators in flight of another shape, are used by wgmma with no "
        "wgmma.fence between",
        "wgmma.fence comes before the first wgmma and wherever registers were touched; not between wgmmas of "
-       "one shape "
-       "on the same accumulators",
+       "one shape on the same accumulators",
        "9.7.15.7.1: wgmma.fence"},
       {"wgmma-not-converged", kTensorCore, "not all threads of a warpgroup execute a wgmma instruction",
        "the .sync.aligned instructions are executed by all threads of a warpgroup together", "9.7.15.5"},

@@ -258,8 +258,7 @@ void decode_wait(Decoder& d, const Match& m, Inst& in) {
 std::vector<Form> cp_async_bulk_forms() {
   std::vector<Form> forms = {
       {"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.[L2::cache_hint]", decode_bulk},
-      {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.[multicast::cluster].[L2::cache_"
-       "hint]",
+      {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.[multicast::cluster].[L2::cache_hint]",
        decode_bulk},
       {"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", decode_bulk},
       {"cp.async.bulk.global.shared::cta.bulk_group.[L2::cache_hint]", decode_bulk},

@@ -205,8 +205,8 @@ void decode_prefetch(Decoder& d, const Match& m, Inst& in) {
 
 std::vector<Form> cp_async_bulk_tensor_forms() {
   return {
-      {"cp.async.bulk.tensor.1d|2d|3d|4d|5d.shared::cta.global.[tile].mbarrier::complete_tx::bytes.[L2::"
-       "cache_hint]",
+      {"cp.async.bulk.tensor.1d|2d|3d|4d|5d.shared::cta.global.[tile].mbarrier::complete_tx::bytes."
+       "[L2::cache_hint]",
        decode_load},
       {"cp.async.bulk.tensor.1d|2d|3d|4d|5d.shared::cluster.global.[tile].mbarrier::complete_tx::bytes."
        "[multicast::cluster].[L2::cache_hint]",
@@ -214,8 +214,7 @@ std::vector<Form> cp_async_bulk_tensor_forms() {
       {"cp.async.bulk.tensor.1d|2d|3d|4d|5d.global.shared::cta.[tile].bulk_group.[L2::cache_hint]",
        decode_store},
       {"cp.reduce.async.bulk.tensor.1d|2d|3d|4d|5d.global.shared::cta.add|min|max|inc|dec|and|or|xor.[tile]."
-       "bulk_group."
-       "[L2::cache_hint]",
+       "bulk_group.[L2::cache_hint]",
        decode_store},
       {"cp.async.bulk.prefetch.tensor.1d|2d|3d|4d|5d.L2.global.[tile].[L2::cache_hint]", decode_prefetch},
   };

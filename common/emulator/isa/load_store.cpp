@@ -236,8 +236,7 @@ void decode_st(Decoder& d, const Match& m, Inst& in) {
 
 std::vector<Form> load_store_forms() {
   return {
-      {"ld.[weak|volatile].[const|global|local|param|param::entry|param::func|shared|shared::cta|shared::"
-       "cluster]."
+      {"ld.[weak|volatile].[const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster]."
        "[ca|cg|cs|lu|cv]." EVICT "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[unified].[v2|v4|v8]." TYPES,
        decode_ld},
       {"ld.relaxed|acquire.cta|cluster|gpu|sys.[global|shared|shared::cta|shared::cluster]." EVICT
@@ -247,8 +246,8 @@ std::vector<Form> load_store_forms() {
       {"ld.global.[ca|cg|cs].nc." EVICT "[L2::cache_hint].[L2::64B|L2::128B|L2::256B].[v2|v4|v8]." TYPES,
        decode_ld},
       {"ldu.[global].[v2|v4]." TYPES, decode_ld},
-      {"st.[weak|volatile].[global|local|param|param::func|shared|shared::cta|shared::cluster].[wb|cg|cs|wt]"
-       "." EVICT "[L2::cache_hint].[v2|v4|v8]." TYPES,
+      {"st.[weak|volatile].[global|local|param|param::func|shared|shared::cta|shared::cluster]."
+       "[wb|cg|cs|wt]." EVICT "[L2::cache_hint].[v2|v4|v8]." TYPES,
        decode_st},
       {"st.relaxed|release.cta|cluster|gpu|sys.[global|shared|shared::cta|shared::cluster]." EVICT
        "[L2::cache_hint].[v2|v4|v8]." TYPES,

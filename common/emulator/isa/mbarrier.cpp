@@ -327,8 +327,7 @@ std::vector<Form> mbarrier_forms() {
       {"mbarrier.arrive.noComplete.[release|relaxed].[cta|cluster].[shared|shared::cta].b64", decode_arrive},
       {"mbarrier.arrive_drop.[release|relaxed].[cta|cluster].[shared|shared::cta|shared::cluster].b64",
        decode_arrive},
-      {"mbarrier.arrive_drop.expect_tx.[release|relaxed].[cta|cluster].[shared|shared::cta|shared::cluster]."
-       "b64",
+      {"mbarrier.arrive_drop.expect_tx.[release|relaxed].[cta|cluster].[shared|shared::cta|shared::cluster].b64",
        decode_arrive},
       {"mbarrier.arrive_drop.noComplete.[release|relaxed].[cta|cluster].[shared|shared::cta].b64",
        decode_arrive},

@@ -22,8 +22,7 @@ const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint6
             std::string("the tensor map is in ") +
                 (window == kLocalWindow || space == Space::local ? "local" : "shared") + " memory",
             "the copy engine reads tensor maps from param, const or global memory (PTX 9.7.9.27.1.2); the "
-            "compiler "
-            "copies a by-value parameter whose address is taken to local memory",
+            "compiler copies a by-value parameter whose address is taken to local memory",
             "declare the kernel parameter const __grid_constant__ CUtensorMap");
   }
   if (window == kParamWindow || space == Space::param) {

@@ -108,12 +108,10 @@ void decode_copy(Decoder& d, const Match& m, Inst& in) {
 std::vector<Form> tensormap_forms() {
   return {
       {"tensormap.replace.tile.global_address|global_stride.[global|shared::cta].b1024.b64", decode_replace},
-      {"tensormap.replace.tile.rank|box_dim|global_dim|element_stride|elemtype|interleave_layout|swizzle_"
-       "mode|"
+      {"tensormap.replace.tile.rank|box_dim|global_dim|element_stride|elemtype|interleave_layout|swizzle_mode|"
        "fill_mode.[global|shared::cta].b1024.b32",
        decode_replace},
-      {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.cta|cluster|gpu|sys.sync."
-       "aligned",
+      {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.cta|cluster|gpu|sys.sync.aligned",
        decode_copy},
   };
 }
