@@ -87,6 +87,120 @@ TEST_CASE("call: recursion that never ends is a stack overflow at its line") {
   CHECK(Runner().fault("call.uni deep;", {}, o).id == "stack-overflow");
 }
 
+// Two functions with differently laid out registers, both alive while each waits for the other's lanes.
+const char* const kTwoFunctions =
+    ".shared .align 4 .u32 flag[2];\n"
+    ".func (.param .b64 result) wide (.param .b32 n) {\n.reg .b64 %x<4>;\n.reg .b32 %v<2>;\n.reg .pred %q;\n"
+    "ld.param.u32 %v0, [n];\ncvt.u64.u32 %x0, %v0;\nmul.lo.u64 %x1, %x0, 0x100000001;\n"
+    "add.u64 %x2, %x0, 0x7f0000000000;\nst.volatile.shared.u32 [flag], 1;\n"
+    "W: ld.volatile.shared.u32 %v1, [flag+4];\nsetp.eq.u32 %q, %v1, 0;\n@%q bra W;\n"
+    "add.u64 %x3, %x1, %x2;\nst.param.b64 [result], %x3;\nret;\n}\n"
+    ".func (.param .b64 result) narrow (.param .b32 n) {\n.reg .b32 %v<8>;\n.reg .pred %q<2>;\n"
+    ".reg .b64 %x;\n"
+    "N: ld.volatile.shared.u32 %v1, [flag];\nsetp.eq.u32 %q0, %v1, 0;\n@%q0 bra N;\n"
+    "ld.param.u32 %v0, [n];\nmov.u32 %v2, 1;\nmov.u32 %v3, 2;\nmov.u32 %v4, 3;\nmov.u32 %v5, 4;\n"
+    "mad.lo.u32 %v6, %v0, %v5, %v4;\nadd.u32 %v6, %v6, %v3;\nadd.u32 %v6, %v6, %v2;\n"
+    "st.volatile.shared.u32 [flag+4], 1;\ncvt.u64.u32 %x, %v6;\nst.param.b64 [result], %x;\nret;\n}\n";
+
+void check_two_functions(const std::string& body) {
+  Runner r;
+  Options o;
+  o.threads = 32;
+  o.out_words = 2;
+  o.declarations = kTwoFunctions;
+  const auto out = r.run(
+      "st.shared.u32 [flag], 0;\nst.shared.u32 [flag+4], 0;\nbar.warp.sync 0xffffffff;\n"
+      "and.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 1;\n" +
+          body + "\nst.global.u64 [%out], %rd1;",
+      {}, o);
+  for (uint64_t t = 0; t < 32; ++t) {
+    const uint64_t want = t & 1 ? 4 * t + 6 : t * 0x100000001 + t + 0x7f0000000000;
+    CHECK((out[2 * t] | uint64_t{out[2 * t + 1]} << 32) == want);
+  }
+}
+
+TEST_CASE("call: lanes that are in different functions at one depth keep their own registers") {
+  check_two_functions(
+      "{ .param .b32 a; .param .b64 b; st.param.b32 [a], %t;\n@%p1 bra ODD;\n"
+      "call (b), wide, (a); bra JOIN;\nODD: call (b), narrow, (a);\nJOIN: ld.param.b64 %rd1, [b]; }");
+  // one call, each lane with a function of its own, as in a call of a virtual function
+  check_two_functions(
+      "mov.u64 %rd2, wide;\nmov.u64 %rd3, narrow;\nselp.b64 %rd4, %rd3, %rd2, %p1;\n"
+      "{ .param .b32 a; .param .b64 b; st.param.b32 [a], %t;\n"
+      "P: .callprototype (.param .b64 _) _ (.param .b32 _);\ncall (b), %rd4, (a), P;\n"
+      "ld.param.b64 %rd1, [b]; }");
+}
+
+// count(n) is 2 * count(n - 1) + n; the lane of the deepest call sets a flag that every other lane waits for at the end
+// of its own recursion, so that 32 depths are alive at once.
+TEST_CASE("call: lanes wait for one another at 32 depths of a recursion") {
+  Runner r;
+  Options o;
+  o.threads = 32;
+  o.out_words = 1;
+  o.declarations =
+      ".shared .align 4 .u32 flag;\n"
+      ".func (.param .b32 result) count (.param .b32 n) {\n.reg .b32 %v<6>;\n.reg .pred %q<3>;\n"
+      "ld.param.u32 %v0, [n];\nsetp.eq.u32 %q0, %v0, 0;\n@%q0 bra END;\nsub.u32 %v1, %v0, 1;\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %v1; call (b), count, (a); ld.param.b32 %v2, [b]; "
+      "}\n"
+      "mad.lo.u32 %v3, %v2, 2, %v0;\nst.param.b32 [result], %v3;\nret;\n"
+      "END: mov.u32 %v4, %tid.x;\nsetp.ne.u32 %q1, %v4, 31;\n@%q1 bra WAIT;\n"
+      "st.volatile.shared.u32 [flag], 1;\n"
+      "WAIT: ld.volatile.shared.u32 %v5, [flag];\nsetp.eq.u32 %q2, %v5, 0;\n@%q2 bra WAIT;\n"
+      "st.param.b32 [result], 0;\nret;\n}\n";
+  const auto out = r.run(
+      "st.shared.u32 [flag], 0;\nbar.warp.sync 0xffffffff;\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %t; call (b), count, (a); ld.param.b32 %r1, [b]; }\n"
+      "st.global.u32 [%out], %r1;",
+      {}, o);
+  uint32_t want = 0;
+  for (uint32_t t = 0; t < 32; ++t) {
+    want = t ? 2 * want + t : 0;
+    CHECK(out[t] == want);
+  }
+}
+
+TEST_CASE("call: lanes that come to a function from different calls meet in it") {
+  Runner r;
+  Options o;
+  o.threads = 32;
+  o.out_words = 1;
+  o.declarations =
+      ".func (.param .b32 result) swap (.param .b32 n) {\n.reg .b32 %v<2>;\nld.param.u32 %v0, [n];\n"
+      "shfl.sync.bfly.b32 %v1, %v0, 1, 31, 0xffffffff;\nst.param.b32 [result], %v1;\nret;\n}\n"
+      ".func (.param .b32 result) indirectly (.param .b32 n) {\n.reg .b32 %v<2>;\nld.param.u32 %v0, [n];\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %v0; call (b), swap, (a); ld.param.b32 %v1, [b]; }\n"
+      "st.param.b32 [result], %v1;\nret;\n}\n";
+  const auto out = r.run(
+      "and.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 1;\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %t;\n@%p1 bra ODD;\n"
+      "call (b), indirectly, (a); bra JOIN;\nODD: call (b), swap, (a);\nJOIN: ld.param.b32 %r2, [b]; }\n"
+      "st.global.u32 [%out], %r2;",
+      {}, o);
+  for (uint32_t t = 0; t < 32; ++t) CHECK(out[t] == (t ^ 1));
+}
+
+TEST_CASE("call: every lane alone in a call, and back") {
+  Runner r;
+  Options o;
+  o.threads = 32;
+  o.out_words = 1;
+  std::string list;
+  for (int i = 0; i < 32; ++i) list += (i ? ", L" : "L") + std::to_string(i);
+  o.declarations =
+      ".shared .align 4 .u32 turn;\n"
+      ".func (.param .b32 result) in_turn (.param .b32 n) {\n.reg .b32 %v<4>;\n.reg .pred %q;\n"
+      "ld.param.u32 %v0, [n];\nWAIT: ld.volatile.shared.u32 %v1, [turn];\nsetp.ne.u32 %q, %v1, %v0;\n"
+      "@%q bra WAIT;\nadd.u32 %v2, %v0, 1;\nst.volatile.shared.u32 [turn], %v2;\n"
+      "mul.lo.u32 %v3, %v0, %v0;\nst.param.b32 [result], %v3;\nret;\n}\n";
+  std::string body = "st.shared.u32 [turn], 0;\nbar.warp.sync 0xffffffff;\nT: .branchtargets " + list +
+                     ";\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %t;\nbrx.idx %t, T;\n";
+  for (int i = 31; i >= 0; --i) body += "L" + std::to_string(i) + ": call (b), in_turn, (a); bra JOIN;\n";
+  const auto out = r.run(body + "JOIN: ld.param.b32 %r2, [b];\nst.global.u32 [%out], %r2;", {}, o);
+  for (uint32_t t = 0; t < 32; ++t) CHECK(out[t] == t * t);
+}
+
 TEST_CASE("bar.sync: orders shared memory of a CTA, several warps") {
   Runner r;
   Options o;

@@ -42,7 +42,7 @@ void decode_brx(Decoder& d, const Match&, Inst& in) {
 
 // call{.uni} (ret), func, (params);  func is a name, or a register with a .callprototype
 Flow call_direct(Warp& w, const Inst& in, uint32_t mask) {
-  return w.call(mask, in, w.program.functions[static_cast<size_t>(in.extra->numbers[0])]);
+  return w.call(mask, in, static_cast<uint32_t>(in.extra->numbers[0]));
 }
 
 Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
@@ -59,7 +59,7 @@ Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
   if (1 + callee.params.size() + callee.returns.size() > in.extra->numbers.size())
     w.fault(in, first, "bad-function-pointer",
             "function " + callee.name + " has another number of parameters than the call");
-  if (same == mask && mask == w.current->mask) return w.call(mask, in, callee);
+  if (same == mask && mask == w.current->mask) return w.call(mask, in, it->second);
   // Lanes with another target, or that skip the call, become a group of their own; they meet after it.
   uint32_t pc[32], frame[32];
   uint32_t rest = w.current->mask & ~same;
@@ -72,7 +72,7 @@ Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
   w.scatter(rest, pc, frame);
   w.current = me;
   me->pc = my_pc;
-  return w.call(same, in, callee);
+  return w.call(same, in, it->second);
 }
 
 void decode_call(Decoder& d, const Match&, Inst& in) {

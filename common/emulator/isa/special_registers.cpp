@@ -209,7 +209,7 @@ const std::map<std::string, Row>& rows() {
 template <class T>
 Flow read_local_address(Warp& w, const Inst& in, uint32_t mask) {
   auto d = w.lanes<T>(in.d);
-  Lanes<uint32_t> base{reinterpret_cast<uint32_t*>(w.frame() + kFrameLocal)};
+  const uint32_t* base = reinterpret_cast<const FrameHead*>(w.frame())->local;
   for_lanes(mask, [&](int l) { d.set(l, static_cast<T>(base[l] + static_cast<uint64_t>(in.imm))); });
   return Flow::next;
 }

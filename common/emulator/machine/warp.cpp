@@ -8,7 +8,7 @@
 namespace emu {
 
 namespace {
-// Frames of nested calls and local memory share these per-warp limits when a kernel calls functions.
+// What the frames of all calls of a warp may take, and a thread's local memory when a kernel calls functions.
 constexpr uint32_t kCallFrameBytes = 4u << 20;
 constexpr uint32_t kCallLocalBytes = 16u << 10;  // per thread
 // A group may take this many backward branches before another group of its warp gets a turn.
@@ -20,8 +20,8 @@ constexpr uint64_t kIdleBeforeWatch = 20000;
 Warp::Warp(Machine& m, Cta& c, const Program& p, int i, uint32_t mask)
     : machine(m), cta(c), program(p), index(i), initial(mask), live(mask) {
   const FunctionInfo& kernel = p.functions[0];
-  uint32_t bytes = kernel.frame_bytes + (p.has_calls ? kCallFrameBytes : 0);
-  frames_.resize((bytes + 7) / 8);
+  frames_.resize(kernel.frame_bytes / 8);
+  frames_of_.resize(p.has_calls ? p.functions.size() : 0);
   fill_poison(frames_.data(), kernel.frame_bytes);
   local_bytes_ = kernel.local_bytes + (p.has_calls ? kCallLocalBytes : 0);
   local_.resize(static_cast<size_t>(local_bytes_) * 32);
@@ -96,6 +96,13 @@ int Warp::force_failures() {
   return count;
 }
 
+// Deepest call first, then lowest pc.
+bool Warp::runs_before(const Group& g, const Group& h) {
+  if (g.frame == h.frame) return g.pc < h.pc;
+  const uint32_t g_depth = head(g.frame).depth, h_depth = head(h.frame).depth;
+  return g_depth != h_depth ? g_depth > h_depth : g.pc < h.pc;
+}
+
 // Merges groups that stand at the same instruction, then chooses who runs: deepest call first, lowest pc first, so
 // that diverged lanes meet again as early as possible; when a loop keeps others waiting, whoever ran longest ago.
 Group* Warp::pick() {
@@ -117,9 +124,7 @@ Group* Warp::pick() {
   for (int i = 0; i < group_count_; ++i) {
     Group& g = groups_[i];
     if (g.state != Group::State::ready) continue;
-    if (!best || (take_turns_ ? g.stamp < best->stamp
-                              : g.frame > best->frame || (g.frame == best->frame && g.pc < best->pc)))
-      best = &g;
+    if (!best || (take_turns_ ? g.stamp < best->stamp : runs_before(g, *best))) best = &g;
   }
   take_turns_ = false;
   return best;
@@ -200,18 +205,12 @@ int Warp::run(int budget) {
 uint64_t Warp::state_hash() const {
   uint64_t h = 1469598103934665603ull;
   auto mix = [&](uint64_t v) { h = (h ^ v) * 1099511628211ull + (h >> 29); };
-  uint32_t top = 0;
   for (int i = 0; i < group_count_; ++i) {
     const Group& g = groups_[i];
     mix((static_cast<uint64_t>(g.mask) << 32) | g.pc);
     mix((static_cast<uint64_t>(g.state) << 32) | g.frame);
-    top = std::max(top, g.frame);
   }
-  // The frames in use: everything below the deepest activation, and one frame of it.
-  uint32_t largest = 0;
-  for (auto& f : program.functions) largest = std::max(largest, f.frame_bytes);
-  size_t words = std::min<size_t>(frames_.size(), (top + largest) / 8);
-  for (size_t i = 0; i < words; ++i) mix(frames_[i]);
+  for (uint64_t word : frames_) mix(word);
   for (size_t i = 0; i + 8 <= local_.size(); i += 8) {
     uint64_t v;
     std::memcpy(&v, &local_[i], 8);
@@ -282,39 +281,50 @@ Flow Warp::scatter(uint32_t mask, const uint32_t* pc, const uint32_t* frame) {
   return Flow::jumped;
 }
 
-Flow Warp::call(uint32_t mask, const Inst& inst, const FunctionInfo& callee) {
-  // The caller's frame size: the function that contains this pc.
-  const FunctionInfo* caller = &program.functions[0];
-  for (auto& f : program.functions)
-    if (f.entry <= current->pc && f.entry >= caller->entry) caller = &f;
-  uint32_t frame = current->frame + caller->frame_bytes;
-  if (frame + callee.frame_bytes > frame_limit())
+// The first frame of the function that none of these lanes is active in: lanes that are in a function at the same time
+// share a frame, wherever they called it from, and can meet there. More than one frame is there after recursion only.
+uint32_t Warp::take_frame(uint32_t function, uint32_t mask, const Inst& inst) {
+  for (uint32_t frame : frames_of_[function])
+    if (!(head(frame).lanes & mask)) return frame;
+  const uint32_t bytes = program.functions[function].frame_bytes;
+  const size_t frame = frames_.size() * 8;
+  if (frame + bytes > program.functions[0].frame_bytes + size_t{kCallFrameBytes})
     fault(inst, __builtin_ctz(mask), "stack-overflow", "the call stack of this thread is full",
-          "calls are nested deeper than " + std::to_string(kCallFrameBytes >> 20) + " MiB of register frames",
+          "the calls that its warp is in need more than " + std::to_string(kCallFrameBytes >> 20) +
+              " MiB of register frames",
           "check that the recursion ends");
-  std::byte* old_frame = frame_at(current->frame);
-  std::byte* new_frame = frame_at(frame);
-  auto* header = reinterpret_cast<uint32_t*>(new_frame);
-  auto* old_header = reinterpret_cast<uint32_t*>(old_frame);
-  // Slots of lanes that call together are fresh; lanes of another activation at this depth keep theirs.
-  uint32_t pc = current->pc + 1, old = current->frame;
+  frames_.resize((frame + bytes) / 8);
+  fill_poison(frame_at(static_cast<uint32_t>(frame)), bytes);
+  std::memset(frame_at(static_cast<uint32_t>(frame)), 0, kFrameHeader);
+  head(static_cast<uint32_t>(frame)).function = function;
+  frames_of_[function].push_back(static_cast<uint32_t>(frame));
+  return static_cast<uint32_t>(frame);
+}
+
+Flow Warp::call(uint32_t mask, const Inst& inst, uint32_t function) {
+  const uint32_t pc = current->pc + 1, old = current->frame;
+  const uint32_t frame = take_frame(function, mask, inst);
+  const FunctionInfo& callee = program.functions[function];
+  FrameHead &from = head(old), &to = head(frame);
+  const uint32_t from_local = program.functions[from.function].local_bytes;
+  to.depth = to.lanes ? std::max(to.depth, from.depth + 1) : from.depth + 1;
+  to.lanes |= mask;
   for_lanes(mask, [&](int l) {
-    header[kFrameReturnPc / 4 + l] = pc;
-    header[kFrameCaller / 4 + l] = old;
-    header[kFrameLocal / 4 + l] = old_header[kFrameLocal / 4 + l] + caller->local_bytes;
+    to.return_pc[l] = pc;
+    to.caller[l] = old;
+    to.local[l] = from.local[l] + from_local;
+    if (to.local[l] + callee.local_bytes > local_bytes_)
+      fault(inst, l, "stack-overflow", "the local memory of this thread is full",
+            "nested calls need more than " + std::to_string(local_bytes_) + " bytes of local memory",
+            "check that the recursion ends");
   });
-  if (callee.local_bytes + old_header[kFrameLocal / 4 + __builtin_ctz(mask)] + caller->local_bytes >
-      local_bytes_)
-    fault(inst, __builtin_ctz(mask), "stack-overflow", "the local memory of this thread is full",
-          "nested calls need more than " + std::to_string(local_bytes_) + " bytes of local memory",
-          "check that the recursion ends");
   const Extra& x = *inst.extra;
   for (size_t i = 0; i < callee.params.size(); ++i) {
-    uint32_t from = static_cast<uint32_t>(x.numbers[1 + i]);
+    uint32_t argument = static_cast<uint32_t>(x.numbers[1 + i]);
     uint32_t stride = (std::max(callee.params[i].bytes, 1u) + 15) / 16 * 16;
     for_lanes(mask, [&](int l) {
-      std::memcpy(new_frame + callee.params[i].frame + l * stride, old_frame + from + l * stride,
-                  callee.params[i].bytes);
+      std::memcpy(frame_at(frame) + callee.params[i].frame + l * stride,
+                  frame_at(old) + argument + l * stride, callee.params[i].bytes);
     });
   }
   current->mask &= ~mask;
@@ -327,22 +337,21 @@ Flow Warp::call(uint32_t mask, const Inst& inst, const FunctionInfo& callee) {
 Flow Warp::return_from(uint32_t mask) {
   if (current->frame == 0) return exit_lanes(mask);
   uint32_t pc[32], frame[32];
-  auto* header = reinterpret_cast<uint32_t*>(base_[0]);
+  FrameHead& from = head(current->frame);
   for_lanes(mask, [&](int l) {
-    pc[l] = header[kFrameReturnPc / 4 + l];
-    frame[l] = header[kFrameCaller / 4 + l];
+    pc[l] = from.return_pc[l];
+    frame[l] = from.caller[l];
   });
+  from.lanes &= ~mask;
   // Results: from this frame's return slots to the places the call named.
-  const FunctionInfo* callee = &program.functions[0];
-  for (auto& f : program.functions)
-    if (f.entry <= current->pc && f.entry >= callee->entry) callee = &f;
+  const FunctionInfo& callee = program.functions[from.function];
   for_lanes(mask, [&](int l) {
     const Extra& x = *program.code[pc[l] - 1].extra;
-    size_t first = 1 + callee->params.size();
-    for (size_t i = 0; i < callee->returns.size() && first + i < x.numbers.size(); ++i) {
-      uint32_t stride = (std::max(callee->returns[i].bytes, 1u) + 15) / 16 * 16;
+    size_t first = 1 + callee.params.size();
+    for (size_t i = 0; i < callee.returns.size() && first + i < x.numbers.size(); ++i) {
+      uint32_t stride = (std::max(callee.returns[i].bytes, 1u) + 15) / 16 * 16;
       std::memcpy(frame_at(frame[l]) + x.numbers[first + i] + l * stride,
-                  base_[0] + callee->returns[i].frame + l * stride, callee->returns[i].bytes);
+                  base_[0] + callee.returns[i].frame + l * stride, callee.returns[i].bytes);
     }
   });
   return scatter(mask, pc, frame);

@@ -78,7 +78,7 @@ struct Group {
   enum class State : uint8_t { ready, blocked, converging };
   uint32_t mask = 0;
   uint32_t pc = 0;
-  uint32_t frame = 0;  // offset of the current activation's frame
+  uint32_t frame = 0;  // offset of its frame of registers
   State state = State::ready;
   uint64_t stamp = 0;  // when it last ran
   Wait wait;
@@ -138,7 +138,7 @@ class Warp {
   Flow branch(uint32_t taken, uint32_t target);  // lanes `taken` of the group; the rest falls through
   // Each lane of `mask` to its own pc (and frame): ret, indirect calls.
   Flow scatter(uint32_t mask, const uint32_t* pc, const uint32_t* frame);
-  Flow call(uint32_t mask, const Inst& inst, const FunctionInfo& callee);
+  Flow call(uint32_t mask, const Inst& inst, uint32_t function);
   Flow return_from(uint32_t mask);
   Flow exit_lanes(uint32_t mask);
   bool all_here(uint32_t member_mask) const {  // every live lane of the member mask is in the current group
@@ -159,7 +159,7 @@ class Warp {
                           const std::string& why = "", const std::string& hint = "") const;
   std::string where(const Inst& inst, int lane) const;  // "file:line  CTA (0,0,0) warp 1 lane 0"
 
-  const std::array<Group, 32>& groups() const { return groups_; }
+  const std::array<Group, 33>& groups() const { return groups_; }
   int group_count() const { return group_count_; }
 
   unsigned registers = 0;          // a thread's, as setmaxnreg left them
@@ -178,10 +178,11 @@ class Warp {
 
  private:
   std::byte* base_[2];
-  std::vector<uint64_t> frames_;
+  std::vector<uint64_t> frames_;  // the kernel's frame, then those of calls as they were needed
+  std::vector<std::vector<uint32_t>> frames_of_;  // by function: the offsets of its frames
   std::vector<std::byte> local_;
   uint32_t local_bytes_ = 0;
-  std::array<Group, 32> groups_;
+  std::array<Group, 33> groups_;  // one a lane, and one that has just lost its last lane
   int group_count_ = 0;
   uint64_t stamp_ = 0;
   int back_branches_ = 0;
@@ -190,6 +191,9 @@ class Warp {
   uint64_t seen_effects_ = 0, saved_hash_ = 0, slices_ = 0, next_save_ = 1;
   bool spinning_ = false;
 
+  FrameHead& head(uint32_t frame) { return *reinterpret_cast<FrameHead*>(frame_at(frame)); }
+  uint32_t take_frame(uint32_t function, uint32_t mask, const Inst& inst);
+  bool runs_before(const Group& g, const Group& h);
   void wake();
   Group* pick();
   uint32_t next_meeting(const Group& g) const;
@@ -197,7 +201,6 @@ class Warp {
   Group& add_group(uint32_t mask, uint32_t pc, uint32_t frame);
   uint64_t state_hash() const;
   void watch_for_endless_loop(int executed);
-  uint32_t frame_limit() const { return static_cast<uint32_t>(frames_.size() * 8); }
 };
 
 }  // namespace emu

@@ -116,8 +116,17 @@ struct Program {
 constexpr uint32_t kSharedBase = 1024;
 constexpr uint32_t kMaxDynamicShared = 227 * 1024;
 
-// Frame header: per-lane return pc, caller frame, base of local memory.
-constexpr uint32_t kFrameReturnPc = 0, kFrameCaller = 128, kFrameLocal = 256, kFrameHeader = 384;
+// The head of a frame of registers. All lanes of a frame are in the same function; each has its own way back.
+struct FrameHead {
+  uint32_t return_pc[32];
+  uint32_t caller[32];  // offset of the frame to return to
+  uint32_t local[32];   // where the local memory of this activation begins
+  uint32_t lanes;       // that are in this function, or in what it calls
+  uint32_t function;    // index in Program::functions
+  uint32_t depth;       // calls between the kernel and this frame
+};
+constexpr uint32_t kFrameHeader = 512;
+static_assert(sizeof(FrameHead) <= kFrameHeader);
 
 // Global and constant symbols of a module: name -> device address.
 using SymbolTable = std::map<std::string, uint64_t>;
