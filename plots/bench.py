@@ -1,12 +1,14 @@
 """Measures this machine's Hopper GPU and writes plots/data/<gpu>-<part>-<date>.csv, a file for each part:
 
-  ladder    every solution beside cuBLASLt, at ten sizes
+  ladder    every solution beside cuBLASLt, at ten sizes, under sustained load
+  cool      the last solution beside cuBLASLt on a cool chip: short samples, each after a pause
   stages    the solutions that take --stages, at each length of the ring
   copy      bytes in flight against bandwidth, for copies by the copy engine alone
   counters  what the hardware counted of one launch of each solution at 8192 (needs ncu, and the right to use it)
 
-A row of ladder or stages is one process: it verifies the kernel, warms up, times kernel and cuBLASLt in turns on random
-data, and verifies again. All its samples are in it, as they were taken. The first process at a size and seed compares with a
+A row of ladder, cool or stages is one process: it verifies the kernel, times kernel and cuBLASLt in turns on random data, and
+verifies again. The rival is the fastest of cuBLASLt's algorithms in the same turns. All samples are in the row as they were
+taken, with the clock and the power during each. The first process at a size and seed compares with a
 reference; a later one whose result has the same hash need not. Rows are written as they come: a run that is cut short leaves
 what it had. A file that is there stays: the second of a day has -2 in its name. The programs are the GPU builds in
 BUILD/solutions and BUILD/bench.
@@ -27,10 +29,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ["ladder", "stages", "copy", "counters"]
+PARTS = ["ladder", "cool", "stages", "copy", "counters"]
 LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ctas_per_sm", "ms_median",
           "ms_min", "ms_max", "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max",
-          "compared_with", "verdict", "ms_samples", "cublas_ms_samples"]
+          "compared_with", "verdict", "state", "cublas_algorithm", "cublas_algorithms", "ms_samples", "cublas_ms_samples",
+          "mhz_samples", "cublas_mhz_samples", "watts_samples", "cublas_watts_samples"]
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 OBLONG = [(1000, 1032, 520), (4096, 1024, 8192), (8192, 28672, 4096), (4104, 3992, 2056)]
 LARGE, LARGE_FROM = {(16384, 16384, 16384), (8192, 28672, 4096)}, "07"  # seconds each: the fast rungs only
@@ -153,6 +156,16 @@ class Bench:
                         table.add(row)
         return table
 
+    def cool(self):
+        table = self.table("cool", "as in the ladder, on a cool chip", LADDER)
+        program = self.programs()[-1]
+        for process in range(self.args.processes):
+            for size in [(s, s, s) for s in SQUARES] + OBLONG:
+                row = None if self.late() else self.measure(program, size, process, ["--state", "cool"])
+                if row:
+                    table.add(row)
+        return table
+
     def stages(self):
         table = self.table("stages", "as in the ladder, with --stages", LADDER)
         lengths = {}
@@ -224,7 +237,7 @@ def main():
         die(f"needs a Hopper GPU (compute capability 9.0); found {name or 'no GPU'}",
             "the recorded data under plots/data can be drawn anywhere:   make plots")
     bench = Bench(args, name)
-    for part in [p for p in ("copy", "counters", "stages", "ladder") if p in parts]:  # the longest last
+    for part in [p for p in ("copy", "counters", "stages", "cool", "ladder") if p in parts]:  # the longest last
         start = time.time()
         table = getattr(bench, part)()
         if table and table.rows:

@@ -95,6 +95,8 @@ Options parse_options(const std::vector<std::string>& arguments, const std::vect
       options.impostor = one_of(option, value(), {"none", "zeros", "nan"});
     } else if (option == "--cublas") {
       options.cublas = true;
+    } else if (option == "--state") {
+      options.cool = one_of(option, value(), {"sustained", "cool"}) == "cool";
     } else if (option == "--known") {
       options.known = hash(option, value());
     } else if (option == "--help" || option == "-h") {
@@ -127,6 +129,8 @@ std::string usage(const std::string& program, const std::string& title,
       "  --repeat R         timing samples (default: 1 emulated, 20 on a GPU)\n"
       "  --sms N            use N multiprocessors, at least 2, instead of all (lesson 09)\n"
       "  --cublas           time cuBLASLt's best algorithm in turns with the kernel (GPU only)\n"
+      "  --state STATE      with --cublas: sustained (default): no pause between samples, after a second of load;\n"
+      "                     cool: short samples, each after a pause\n"
       "  --known HASH       result_hash of a run with the same sizes, seed and data that was compared with "
       "the\n"
       "                     reference: an equal result is not compared again\n"

@@ -23,6 +23,7 @@ struct Options {
   std::string json;  // where to write the JSON object; "-": stdout; empty: nowhere
   Data data = Data::kBell;
   bool cublas = false;
+  bool cool = false;  // time on a cool chip, with a pause before each sample, and not under sustained load
   std::string known;  // hash of a result that an earlier run compared with the reference; empty: none
   bool help = false;
   std::string impostor;  // "", "none", "zeros", "nan": what to run in the kernel's place, for the checks

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -10,7 +10,6 @@
 
 #include "host/cuda_check.hpp"
 #include "host/device_buffer.hpp"
-#include "host/timing.hpp"
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -49,7 +48,6 @@ struct CublasLt::State {
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   cublasLtMatmulPreference_t preference = nullptr;
   std::vector<cublasLtMatmulHeuristicResult_t> candidates;
-  size_t chosen = 0;
   std::shared_ptr<char> workspace = device_buffer<char>(kWorkspaceBytes);
 
   template <class F>
@@ -104,29 +102,30 @@ CublasLt::~CublasLt() {
   s.LAB_CUBLAS(cublasLtDestroy)(s.handle);
 }
 
-int CublasLt::choose(const std::vector<Problem>& problems) {
-  constexpr int kSamples = 3;
-  State& s = *state_;
-  double best = 0;
-  int ran = 0;
-  for (size_t i = 0; i < s.candidates.size(); ++i) {
-    if (s.run(problems[0], i) != CUBLAS_STATUS_SUCCESS) continue;  // warm-up, and: does it run at all
-    const auto launch = [&](int at) { check(s.run(problems[at % problems.size()], i), "run"); };
-    const int launches = launches_per_sample(event_ms(launch, 2));
-    std::vector<double> samples;
-    for (int sample = 0; sample < kSamples; ++sample) samples.push_back(event_ms(launch, launches));
-    const double median = statistics(samples).median;
-    if (ran++ == 0 || median < best) {
-      best = median;
-      s.chosen = i;
-    }
-  }
-  if (ran == 0) throw std::runtime_error("none of cuBLASLt's algorithms runs for these sizes");
-  return ran;
+int CublasLt::algorithms() const {
+  return static_cast<int>(state_->candidates.size());
 }
 
-void CublasLt::launch(const Problem& problem) {
-  check(state_->run(problem, state_->chosen), "run");
+std::string CublasLt::name(int algorithm) const {
+  const State& s = *state_;
+  const auto get = s.LAB_CUBLAS(cublasLtMatmulAlgoConfigGetAttribute);
+  const auto& algo = s.candidates[static_cast<size_t>(algorithm)].algo;
+  const auto value = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto zero) {
+    size_t written = 0;
+    get(&algo, attribute, &zero, sizeof zero, &written);
+    return std::to_string(zero);
+  };
+  return "heuristic " + std::to_string(algorithm) + ": algorithm " + value(CUBLASLT_ALGO_CONFIG_ID, 0) +
+         " tile " + value(CUBLASLT_ALGO_CONFIG_TILE_ID, 0u) + " stages " +
+         value(CUBLASLT_ALGO_CONFIG_STAGES_ID, 0u) + " split-K " + value(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 0) +
+         " swizzling " + value(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 0u) + " custom " +
+         value(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 0u) + " inner " +
+         value(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, uint16_t{0}) + " cluster " +
+         value(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, uint16_t{0});
+}
+
+bool CublasLt::launch(int algorithm, const Problem& problem) {
+  return state_->run(problem, static_cast<size_t>(algorithm)) == CUBLAS_STATUS_SUCCESS;
 }
 
 }  // namespace lab
@@ -141,10 +140,15 @@ CublasLt::CublasLt(int, int, int) {
       "--cublas: this program was built without cublasLt.h; install the toolkit's cuBLAS headers");
 }
 CublasLt::~CublasLt() = default;
-int CublasLt::choose(const std::vector<Problem>&) {
+int CublasLt::algorithms() const {
   return 0;
 }
-void CublasLt::launch(const Problem&) {}
+std::string CublasLt::name(int) const {
+  return "";
+}
+bool CublasLt::launch(int, const Problem&) {
+  return false;
+}
 
 }  // namespace lab
 

@@ -19,6 +19,7 @@
 #include "host/inputs.hpp"
 #include "host/json.hpp"
 #include "host/poison.hpp"
+#include "host/race.hpp"
 #include "host/reference.hpp"
 #include "host/timing.hpp"
 #include "host/todo.hpp"
@@ -262,46 +263,77 @@ class Program {
     const int wanted = buffer_sets(set_bytes, device_.l2_bytes);
     while (static_cast<int>(sets_.size()) < wanted) add_set();
     const auto launch = [this](int i) { sets_[i % sets_.size()].launch(); };
-    const double rough_ms = event_ms(launch, 3);
-    for (int i = 0; i < kWarmUpMs / std::max(rough_ms, 1e-3); ++i) launch(i);
-    cuda_check(cudaDeviceSynchronize(), "warm up");
-    const int launches = launches_per_sample(rough_ms), repeat = options_.repeat > 0 ? options_.repeat : 20;
-
-    std::unique_ptr<CublasLt> cublas;
-    std::vector<Problem> problems;
-    for (const BufferSet& set : sets_) problems.push_back(set.problem);
+    const int repeat = options_.repeat > 0 ? options_.repeat : 20;
     if (options_.cublas) {
-      cublas = std::make_unique<CublasLt>(m_, n_, k_);
-      json_.add("cublas_algorithms", cublas->choose(problems));
-    }
-    std::vector<double> ours, theirs, ratios;
-    const auto time_cublas = [&] {
-      theirs.push_back(event_ms([&](int at) { cublas->launch(problems[at % problems.size()]); }, launches));
-    };
-    if (cublas) time_cublas();
-    for (int i = 0; i < repeat; ++i) {  // in turns, so that both meet the same clock and temperature
-      ours.push_back(event_ms(launch, launches));
-      if (!cublas) continue;
-      time_cublas();
-      ratios.push_back((theirs[i] + theirs[i + 1]) / 2 / ours[i]);  // with those just before and after
+      race_cublas(launch, repeat);
+    } else {
+      const double rough_ms = event_ms(launch, 3);
+      for (int i = 0; i < kWarmUpMs / std::max(rough_ms, 1e-3); ++i) launch(i);
+      cuda_check(cudaDeviceSynchronize(), "warm up");
+      std::vector<double> samples;
+      for (int i = 0; i < repeat; ++i) samples.push_back(event_ms(launch, launches_per_sample(rough_ms)));
+      report_time(samples);
     }
     launch(0);  // the last to write C is the kernel, whose result is looked at again
     cuda_check(cudaDeviceSynchronize(), "run the kernel");
+  }
 
-    const Statistics time = statistics(ours);
-    std::fprintf(out_, "  time     %.4f ms (median of %d, %.4f to %.4f), %.1f TFLOP/s\n", time.median,
-                 time.samples, time.min, time.max, tflops(time.median));
-    add_time("CUDA events", time, ours);
-    if (!cublas) return;
-    const Statistics other = statistics(theirs), ratio = statistics(ratios);
-    std::fprintf(out_, "  cuBLASLt %.4f ms, %.1f TFLOP/s; this kernel reaches %.3f of it (%.3f to %.3f)\n",
-                 other.median, tflops(other.median), ratio.median, ratio.min, ratio.max);
-    json_.add("cublas_ms_samples", spaced(theirs));  // one before each of ours, and one after the last
+  void race_cublas(const std::function<void(int)>& launch, int rounds) {
+    std::vector<Problem> problems;
+    for (const BufferSet& set : sets_) problems.push_back(set.problem);
+    CublasLt cublas(m_, n_, k_);
+    std::vector<Racer> rivals;
+    for (int i = 0; i < cublas.algorithms(); ++i) {
+      if (!cublas.launch(i, problems[0])) continue;
+      rivals.push_back({cublas.name(i), [&cublas, &problems, i](int at) {
+                          if (!cublas.launch(i, problems[static_cast<size_t>(at) % problems.size()]))
+                            throw std::runtime_error(cublas.name(i) + " ran once, and does not any more");
+                        }});
+    }
+    if (rivals.empty()) throw std::runtime_error("none of cuBLASLt's algorithms runs for these sizes");
+    Racer ours{lesson_.name, launch};
+    const Racer& best = rivals[race(options_.cool ? Heat::cool : Heat::sustained, ours, rivals, rounds)];
+
+    std::vector<double> ratios;
+    for (size_t i = 0; i < ours.readings.size(); ++i)
+      ratios.push_back(best.readings[i].ms / ours.readings[i].ms);
+    report_time(column(ours, [](const Reading& r) { return r.ms; }));
+    const Statistics other = statistics(column(best, [](const Reading&r) { return r.ms; })),
+                     ratio = statistics(ratios);
+    std::fprintf(
+        out_,
+        "  cuBLASLt %.4f ms, %.1f TFLOP/s; this kernel reaches %.3f of it (%.3f to %.3f)\n           %s, the fastest of %zu\n",
+        other.median, tflops(other.median), ratio.median, ratio.min, ratio.max, best.name.c_str(),
+        rivals.size());
+    json_.add("state", options_.cool ? "cool" : "sustained");
+    json_.add("cublas_algorithm", best.name);
+    json_.add("cublas_algorithms", static_cast<int>(rivals.size()));
+    json_.add("cublas_ms_samples", spaced(column(best, [](const Reading& r) { return r.ms; })));
     json_.add("cublas_ms_median", other.median);
     json_.add("cublas_tflops", tflops(other.median));
     json_.add("ratio_median", ratio.median);
     json_.add("ratio_min", ratio.min);
     json_.add("ratio_max", ratio.max);
+    for (const auto& [prefix, racer] : {std::pair<const char*, const Racer&>{"", ours}, {"cublas_", best}}) {
+      const std::string name = prefix;
+      json_.add(name + "mhz_samples",
+                spaced(column(racer, [](const Reading& r) { return double(r.during.sm_mhz); })));
+      json_.add(name + "watts_samples",
+                spaced(column(racer, [](const Reading& r) { return r.during.watts; })));
+    }
+  }
+
+  static std::vector<double> column(const Racer& racer, double (*value)(const Reading&)) {
+    std::vector<double> values;
+    for (const Reading& r : racer.readings) values.push_back(value(r));
+    return values;
+  }
+
+  void report_time(const std::vector<double>& samples) {
+    const Statistics time = statistics(samples);
+    std::fprintf(out_, "  time     %.4f ms (median of %d, %.4f to %.4f), %.1f TFLOP/s\n", time.median,
+                 time.samples, time.min, time.max, tflops(time.median));
+    add_time("CUDA events", time, samples);
   }
 
   double tflops(double ms) const { return 2.0 * m_ * n_ * k_ / (ms * 1e-3) / 1e12; }

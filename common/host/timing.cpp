@@ -31,7 +31,8 @@ Statistics statistics(std::vector<double> samples) {
   return {median, samples.front(), samples.back(), static_cast<int>(count)};
 }
 
-double event_ms(const std::function<void(int)>& launch, int launches) {
+double event_ms(const std::function<void(int)>& launch, int launches,
+                const std::function<void()>& while_running) {
   constexpr double kQueueUs = 15, kMostHoldUs = 20000;  // to queue one launch; longer than that is not waited
   static const bool emulator = current_device().emulator;
   Event start, stop;
@@ -43,6 +44,7 @@ double event_ms(const std::function<void(int)>& launch, int launches) {
     cuda_check(cudaGetLastError(), "run the timed launches");
     const bool queued_in_time = cudaEventQuery(start.handle) == cudaErrorNotReady;
     if (queued_in_time) cudaGetLastError();  // "not ready" is no error here
+    if (while_running) while_running();
     cuda_check(cudaEventSynchronize(stop.handle), "run the timed launches");
     float ms = 0;
     cuda_check(cudaEventElapsedTime(&ms, start.handle, stop.handle), "read the time between events");
@@ -57,11 +59,10 @@ double wall_ms(const std::function<void()>& launch) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-int launches_per_sample(double ms_per_launch) {
-  constexpr double kSampleMs = 1.0;
+int launches_per_sample(double ms_per_launch, double sample_ms) {
   constexpr int kMost = 100;  // the driver queues some hundred; beyond that the host would wait
   return ms_per_launch <= 0 ? 1
-                            : std::clamp(static_cast<int>(std::ceil(kSampleMs / ms_per_launch)), 1, kMost);
+                            : std::clamp(static_cast<int>(std::ceil(sample_ms / ms_per_launch)), 1, kMost);
 }
 
 int buffer_sets(size_t set_bytes, size_t l2_bytes) {
