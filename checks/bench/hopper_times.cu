@@ -179,6 +179,7 @@ __global__ void __launch_bounds__(kColumns == 256 ? 256 : 384, 1) products(int g
   const uint64_t b = ptx::wgmma_descriptor_k_major_128B(smem + 32768);
   __syncthreads();
   const long long start = clock64();
+#pragma unroll 1
   for (int g = 0; g < groups; ++g) {
     ptx::wgmma_fence();
 #pragma unroll
@@ -188,8 +189,10 @@ __global__ void __launch_bounds__(kColumns == 256 ? 256 : 384, 1) products(int g
   }
   ptx::wgmma_wait_group<0>();
   const long long cycles = clock64() - start;
-  for (float v : acc)
-    if (v == 1.5f) *sink = v;
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kColumns / 2; ++i) sum += acc[i];
+  if (sum == 1.5f) *sink = sum;  // never: the operands are what shared memory held, but the sum must be wanted
   if (threadIdx.x == 0) *ticks = cycles;
 }
 
