@@ -179,7 +179,6 @@ __global__ void __launch_bounds__(kColumns == 256 ? 256 : 384, 1) products(int g
   const uint64_t b = ptx::wgmma_descriptor_k_major_128B(smem + 32768);
   __syncthreads();
   const long long start = clock64();
-#pragma unroll 1
   for (int g = 0; g < groups; ++g) {
     ptx::wgmma_fence();
 #pragma unroll
