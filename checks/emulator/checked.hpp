@@ -6,6 +6,7 @@
 
 #include "emulator/checker/checker.hpp"
 #include "emulator/findings/report.hpp"
+#include "emulator/findings/text.hpp"
 #include "emulator/machine/tensor_map.hpp"
 #include "support.hpp"
 
@@ -76,7 +77,7 @@ std::string reported(const std::string& body, const std::vector<uint32_t>& input
     o.declarations = declarations + (tensor ? tensor->declare(runner) : "");
     o.schedule = schedule;
     o.observer = &checker;
-    const std::string fault = runner.fault(body, input, o).id;
+    const std::string fault = emu::name_of(runner.fault(body, input, o).id);
     std::string said = fault == "none" ? "" : "fault " + fault + " ";
     for (const emu::Finding& f : report.findings()) said += say(f);
     report.clear();
@@ -99,7 +100,7 @@ inline std::string reported(const std::string& body, const std::string& shared =
   o.out_words = 1;
   o.declarations = shared;
   const auto say = [](const emu::Finding& f) {
-    return (f.severity == emu::Severity::advice ? "advice " : "") + f.id + " ";
+    return emu::text(f.severity == emu::Severity::advice ? "advice " : "", emu::name_of(f.id), " ");
   };
   return reported(body, std::vector<uint32_t>(threads * 16, 7), o, say, tensor);
 }

@@ -34,7 +34,7 @@ std::string found(const std::string& body, Grid grid = {}) {
     std::string lines[] = {f.line.ptx, f.other_line.ptx};
     if (f.id == "data-race")
       std::sort(lines, lines + 2);  // which of the threads comes first is the schedule's choice
-    return f.id + ": " + lines[0] + " / " + lines[1] + " ";
+    return emu::text(emu::name_of(f.id), ": ") + lines[0] + " / " + lines[1] + " ";
   });
 }
 
@@ -241,7 +241,7 @@ std::string found_at_the_seam(const std::string& first, const std::string& secon
   machine.launch(*module.kernel("second"), config);
   std::string said;
   for (const emu::Finding& f : report.findings())
-    said += f.id + ": " + f.line.ptx + " / " + f.other_line.ptx + " ";
+    said += emu::text(emu::name_of(f.id), ": ") + f.line.ptx + " / " + f.other_line.ptx + " ";
   report.clear();
   report.quiet = false;
   return said.empty() ? "nothing" : said;

@@ -90,9 +90,7 @@ struct Runner {
     } catch (const emu::Fault& f) {
       return f.finding();
     }
-    emu::Finding none;
-    none.id = "none";
-    return none;
+    return emu::Finding(emu::Id::none);
   }
 };
 

@@ -63,7 +63,7 @@ Outcome run(const Pipeline& p, const Mutation& m, const std::string& schedule) {
   }
   result.findings = report.findings();
   for (const emu::Finding& f : result.findings)
-    if (f.severity == emu::Severity::error && result.named.empty()) result.named = f.id;
+    if (f.severity == emu::Severity::error && result.named.empty()) result.named = emu::name_of(f.id);
   result.numbers =
       fault.empty() && std::memcmp(machine.memory.at(out, want.size()), want.data(), want.size()) == 0;
   report.clear();

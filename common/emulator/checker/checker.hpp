@@ -254,7 +254,7 @@ class Checker : public Observer {
   std::unordered_map<uint64_t, std::shared_ptr<Clock>>
       global_words_;  // strong accesses and atomics, by address
   struct Unwritten {  // reads of shared bytes that nobody had written; a later copy onto them names the cause
-    Finding finding;
+    Finding finding = Finding(Id::none);
     Sightings seen;
   };
   std::map<std::pair<uint32_t, int32_t>, Unwritten> unwritten_;  // by cluster and source
@@ -391,7 +391,7 @@ class Checker : public Observer {
   void wrote_register(WarpState& state, WarpState::Register& reg, const Inst& in);
   void moved(WarpState& state, const Inst& in, uint32_t base);
   void check_fragment_written(const Accessor& who, const WarpState::Register& reg);
-  void register_finding(const Accessor& who, const char* id, const std::string& title, const std::string& why,
+  void register_finding(const Accessor& who, Id id, const std::string& title, const std::string& why,
                         const std::string& hint, int32_t other, Severity severity = Severity::error);
 
   // ---- findings (findings.cpp)

@@ -99,7 +99,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
   const std::string place = space == Space::shared
                                 ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
                                 : "global memory " + machine_->memory.describe(address);
-  Finding f;
+  Finding f(Id::none);
   f.state = place + ": touched before by " + describe(prior);
   auto swap_lines = [&] {  // the earlier access is the one at fault
     f.line = line_at(r.source);
@@ -111,7 +111,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
   };
 
   if (before && prior_is_write && before->kind == AsyncOp::Kind::cp_async) {
-    f.id = write ? "overwritten-while-landing" : "read-before-landed";
+    f.id = write ? Id::overwritten_while_landing : Id::read_before_landed;
     f.title = write ? "bytes are overwritten while a cp.async to them may still be in flight"
                     : "bytes of a cp.async are read by a thread that does not know that they have landed";
     f.why =
@@ -123,7 +123,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
         "__syncthreads";
   } else if (before && prior_is_write && is_load(before->kind) && !write) {
     const Component needed = before->done_value;
-    f.id = "read-before-landed";
+    f.id = Id::read_before_landed;
     f.title = "a tile is read before the reader knows that its bytes have landed";
     f.why = "The reader has not seen phase " + std::to_string(needed - 1) +
             (before->barrier ? " of " + before->barrier->name() : std::string()) +
@@ -138,12 +138,12 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
         f.other_line = program_->line_of(*who.inst);
     }
   } else if (before && prior_is_write && is_load(before->kind) && write && who.op && is_load(who.op->kind)) {
-    f.id = "overwritten-while-landing";
+    f.id = Id::overwritten_while_landing;
     f.title = "a copy overwrites a stage whose previous copy nobody is known to have waited for";
     f.why = "The thread that issues this copy is not ordered after the completion of the copy before it.";
     f.hint = "wait until the stage has been read: an empty barrier, or a barrier of the CTA, between the two";
   } else if (space == Space::global && write && !prior_is_write && (before || who.op)) {
-    f.id = "overwritten-while-read";
+    f.id = Id::overwritten_while_read;
     f.title = before ? std::string("global memory is overwritten while ") + verb(before->kind) +
                            " may still be reading it"
                      : std::string(verb(who.op->kind)) +
@@ -159,7 +159,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
             : "put a barrier between the read and the issue of the store; between CTAs a flag with release "
               "and acquire";
   } else if (before && !prior_is_write && is_store(before->kind)) {
-    f.id = "source-reused-before-read";
+    f.id = Id::source_reused_before_read;
     f.title = "shared memory is overwritten while a store may still be reading it";
     f.why =
         "A bulk store reads its source after the instruction; only the issuing thread's "
@@ -179,7 +179,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
       return unannounced(own->second, *who.op, who);
     }
     if (early != unwritten_.end() || (!before && r.again)) {
-      f.id = "read-before-landed";
+      f.id = Id::read_before_landed;
       f.title = "a tile is read before the reader knows that its bytes have landed";
       f.why =
           "The reader went on to this fill of the stage without waiting for it: it was read before the copy "
@@ -196,7 +196,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
                             Records::lane_of(prior))) {
       f.other_line = program_->line_of(*who.inst);
     } else {
-      f.id = "overwritten-while-read";
+      f.id = Id::overwritten_while_read;
       f.title = "a copy overwrites a stage that may still be read";
       f.why =
           before && before->kind == AsyncOp::Kind::wgmma
@@ -208,7 +208,7 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
           "the producer wait for it before it issues the copy";
     }
   } else if (before && prior_is_write && is_store(before->kind)) {
-    f.id = "read-before-stored";
+    f.id = Id::read_before_stored;
     f.title = write ? "global memory is overwritten while a store to it may still be in flight"
                     : "global memory is read while a bulk store to it may still be in flight";
     f.why =
@@ -216,21 +216,21 @@ void Checker::conflict(const Accessor& who, bool write, Tag prior, bool prior_is
         ".read only says that the source has been read.";
     f.hint = "wait_group 0 without .read, then order the reader after that thread";
   } else if (before && !prior_is_write && before->kind == AsyncOp::Kind::wgmma) {
-    f.id = "overwritten-while-read";
+    f.id = Id::overwritten_while_read;
     f.title = "a thread overwrites an operand that a wgmma may still be reading";
     f.why =
         "A wgmma reads its operands until wgmma.wait_group covers it, and other threads know that only "
         "through a barrier after it.";
     f.hint = "wgmma.wait_group, then a barrier, then write the tile";
   } else if (who.op) {
-    f.id = "data-race";
+    f.id = Id::data_race;
     f.title = std::string(verb(who.op->kind)) + (write ? " writes" : " reads") +
               " bytes that a thread touches without any order between the two";
     f.why = "Neither a barrier nor an mbarrier orders the thread's access before the operation.";
     f.hint =
         "in the writing threads: fence.proxy.async, then a barrier with the thread that issues the operation";
   } else {
-    f.id = "data-race";
+    f.id = Id::data_race;
     f.title = std::string("two threads ") + (write && prior_is_write ? "write" : "use") +
               " the same bytes without any order between them";
     f.why = "No barrier, mbarrier or fence with an atomic orders the two accesses.";
@@ -245,7 +245,7 @@ bool Checker::wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, c
                            int lane) const {
   const LastWait& w = b.waits[thread_component(cta, warp, lane)];
   if (w.source < 0 || (w.used && !w.repeated) || w.complete >= needed) return false;
-  f.id = "wrong-parity";
+  f.id = Id::wrong_parity;
   f.title = "a wait answered about an older phase: its parity is one phase off";
   f.line = line_at(w.source);
   f.where =
@@ -268,21 +268,18 @@ bool Checker::wrong_parity(Finding& f, const BarrierState& b, uint64_t needed, c
 void Checker::unfenced(const Accessor& who, Tag prior, bool relayed, uint64_t address, Space space) {
   const Record& r = records_.of(prior);
   if (!counting() || told(4u | relayed, r.source)) return;
-  Finding f;
+  Finding f(relayed ? Id::proxy_fence_by_reader : Id::missing_proxy_fence);
   f.state =
       (space == Space::shared ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
                               : "global memory " + machine_->memory.describe(address)) +
       ": written by " + describe(prior);
   if (relayed) {
-    f.id = "proxy-fence-by-reader";
-    f.severity = Severity::advice;
     f.title = "the proxy fence is executed by another thread than the one that wrote";
     f.why =
         "PTX asks for the fence in the thread that made the generic access, before it hands over; a fence "
         "behind the barrier in the reading thread is common and works on today's hardware.";
     f.hint = "move fence.proxy.async before the barrier, into the writing threads";
   } else {
-    f.id = "missing-proxy-fence";
     f.title = std::string(who.op ? verb(who.op->kind) : "the async proxy") +
               " reads what threads wrote through the generic proxy, with no proxy fence between";
     f.why =
@@ -300,9 +297,9 @@ void Checker::unwritten(const Accessor& who, uint64_t address) {
   Unwritten& reads = unwritten_[{who.cluster->index, who.inst->source}];
   reads.seen.add(machine_->findings.event(), static_cast<int64_t>(who.cta->cta->order), who.hardware->index);
   Finding& f = reads.finding;
-  if (!f.id.empty()) return;
-  f.id = "uninitialised-read";
-  f.severity = who.op ? Severity::advice : Severity::error;
+  if (f.id != Id::none) return;
+  f.id = Id::uninitialised_read;
+  f.severity = severity_of(who.op ? row_of(f.id).milder : row_of(f.id).grade);
   f.title =
       std::string(who.op ? verb(who.op->kind) : "a thread") + " reads shared memory that nothing has written";
   f.line = program_->line_of(*who.inst);
@@ -315,8 +312,7 @@ void Checker::unwritten(const Accessor& who, uint64_t address) {
 
 // A phase completed although a copy that counts on it had not landed: fewer bytes were announced than are on their way.
 void Checker::completed_early(BarrierState& b, const OpState& op) {
-  Finding f;
-  f.id = "tx-count-mismatch";
+  Finding f(Id::tx_count_mismatch);
   f.title = "a phase completed before all its copies had landed: too few bytes were announced";
   f.line = line_at(b.bar->expect_source >= 0 ? b.bar->expect_source : op.source);
   f.other_line = line_at(op.source);
@@ -337,8 +333,7 @@ void Checker::completed_early(BarrierState& b, const OpState& op) {
 
 // Bytes are read, or on their way, in a phase in which nobody has announced any.
 void Checker::unannounced(BarrierState& b, const OpState& op, const Accessor& who) {
-  Finding f;
-  f.id = "tx-count-mismatch";
+  Finding f(Id::tx_count_mismatch);
   f.line = line_at(b.expect_source >= 0 ? b.expect_source : op.source);
   f.title = b.expect_source >= 0
                 ? "a phase completed before all its copies had been issued: too few bytes were announced"
@@ -364,20 +359,20 @@ void Checker::initialised_again(Warp& w, const Inst& in, int lane, Mbarrier& bar
   CtaState& cta = cta_of(w.cta);
   WarpState& state = cta.warps[static_cast<size_t>(w.index)];
   Accessor who{&cluster_of(w.cta), &cta, &state, &w, &in, 1u << lane, 1u << lane, nullptr, false};
-  Finding f;
+  Finding f(Id::none);
   bool after = thread_component(w.cta, w.index, lane) == b.init_owner;
   for (const Knowledge& k : state.knowledge)
     if (k.mask >> lane & 1) after = after || k.clock.get(Clock::order, b.init_owner) >= b.init_epoch;
   f.state = bar.name() + " is in " + bar.state();
   if (!after) {
-    f.id = "data-race";
+    f.id = Id::data_race;
     f.title = "several threads initialise one mbarrier, with nothing to order them";
     f.why = "Each init starts the barrier anew: arrivals and bytes counted in between are lost.";
     f.hint = "let one thread initialise it, then a barrier for all";
   } else {
     const bool quiet = bar.pending == bar.expected && bar.tx_count == 0;
-    f.id = "barrier-reinitialised";
-    f.severity = quiet ? Severity::advice : Severity::error;
+    f.id = Id::barrier_reinitialised;
+    f.severity = severity_of(quiet ? row_of(f.id).milder : row_of(f.id).grade);
     f.title = quiet ? "a live mbarrier is initialised again without mbarrier.inval"
                     : "an mbarrier is initialised again while arrivals or bytes of a phase are outstanding";
     f.why =
@@ -399,8 +394,7 @@ void Checker::check_initialised(Warp& w, const Inst& in, uint32_t mask, BarrierS
       const int lane = __builtin_ctz(left);
       if (thread_component(w.cta, w.index, lane) == b.init_owner) continue;
       Accessor who{&cluster_of(w.cta), &cta, &state, &w, &in, 1u << lane, 1u << lane, nullptr, false};
-      Finding f;
-      f.id = "missing-init-fence";
+      Finding f(Id::missing_init_fence);
       f.title = "an mbarrier is used by a thread that is not ordered after its init";
       f.state = b.bar->name() + " was initialised at " + line_at(b.init_source).text();
       f.why =
@@ -428,8 +422,7 @@ void Checker::check_arrive_scope(const Accessor& who, Tag prior, uint64_t addres
       if (!(k.mask & who.lanes) || known < weak.first || known > weak.last ||
           records_.epoch(r, lane) <= weak.released)
         continue;
-      Finding f;
-      f.id = "arrive-scope";
+      Finding f(Id::arrive_scope);
       f.title =
           "an arrive in another CTA hands over what its thread wrote, with a release for its own CTA only";
       f.line = line_at(weak.source);
@@ -458,8 +451,7 @@ void Checker::check_cluster_exit(CtaState& cta) {
       for (const Knowledge& k : w.knowledge)
         known_here = known_here || k.clock.get(Clock::order, thread) >= remote.epoch;
     if (known_here) continue;
-    Finding f;
-    f.id = "cluster-exit";
+    Finding f(Id::cluster_exit);
     f.title = "a thread uses the shared memory of another CTA of its cluster, which may have ended by then";
     f.line = line_at(remote.source);
     f.where = f.line.text() + "  into " + cta.cta->text();
@@ -478,8 +470,7 @@ void Checker::check_cluster_exit(CtaState& cta) {
 
 // A thread that exits with bulk stores outstanding; source: of the first.
 void Checker::store_left_behind(int32_t source, Warp& w) {
-  Finding f;
-  f.id = "exit-before-drain";
+  Finding f(Id::exit_before_drain);
   f.line = line_at(source);
   f.where = f.line.text() + "  " + w.cta.text() + " warp " + std::to_string(w.index);
   set_place(f, w.cta, w.index);
@@ -494,8 +485,7 @@ void Checker::store_left_behind(int32_t source, Warp& w) {
 
 // A CTA that ends with a copy into it outstanding.
 void Checker::copy_left_behind(const OpState& op, Cta& cta) {
-  Finding f;
-  f.id = "exit-before-drain";
+  Finding f(Id::exit_before_drain);
   f.line = line_at(op.source);
   f.where = f.line.text() + "  " + cta.text() + " warp " + std::to_string(op.warp);
   set_place(f, cta, op.warp);

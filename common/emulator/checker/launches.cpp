@@ -34,8 +34,7 @@ void Checker::check_grid_dependency(const Accessor& who, uint64_t address, uint6
   for (uint64_t a = address; a < address + bytes; ++a) {
     const Tag writer = in_front_.writer(a), reader = write ? in_front_.reader(a) : 0;
     if (!writer && !reader) continue;
-    Finding f;
-    f.id = "missing-grid-wait";
+    Finding f(Id::missing_grid_wait);
     f.title = std::string("global memory that the grid in front ") + (writer ? "writes" : "reads") + " is " +
               (write ? "written" : "read") + " without griddepcontrol.wait";
     in_front_records_.each(writer ? writer : reader, [&](Tag single) {

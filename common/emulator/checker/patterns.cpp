@@ -32,9 +32,8 @@ void Checker::check_tile_alignment(const std::vector<MemoryRange>& box, uint32_t
   const Swizzle s = ops_[op].swizzle;
   const uint32_t period = swizzle_period(s);
   if (!period || ops_[op].tile % period == 0) return;
-  Finding f;
-  f.id = "misaligned-tile";
-  f.severity = Severity::advice;
+  Finding f(Id::misaligned_tile);
+  f.make_milder();
   f.title = "a swizzled tile does not start where its pattern starts";
   f.state = program_->shared_name(ops_[op].tile) + " at " + hex(ops_[op].tile) + " is " +
             std::to_string(ops_[op].tile % period) + " mod " + std::to_string(period);
@@ -56,8 +55,7 @@ void Checker::check_wgmma_swizzle(AsyncOp& op, const Accessor& who) {
     if (r.kind != Record::Kind::op || ops_[r.detail].kind != AsyncOp::Kind::tensor_load) return;
     const OpState& copy = ops_[r.detail];
     if (copy.swizzle == d.swizzle) return;
-    Finding f;
-    f.id = "swizzle-mismatch";
+    Finding f(Id::swizzle_mismatch);
     f.title = std::string("wgmma reads ") + name + " with the " + name_of(d.swizzle) +
               " pattern, but the tensor map that brought it has " + name_of(copy.swizzle);
     f.state = "descriptor: " + d.text() + "; " + program_->shared_name(d.start);
@@ -103,8 +101,7 @@ void Checker::check_reader_swizzle(Warp& w, const AccessEvent& e, const Accessor
       const uint32_t base = relative ? copy.tile : 0;
       if (p == copy.swizzle && !(relative && copy.tile % 1024)) continue;
       if (p == Swizzle::none || !regular(e.addr, p, base, e.bytes)) continue;
-      Finding f;
-      f.id = "swizzle-mismatch";
+      Finding f(Id::swizzle_mismatch);
       f.title = p == copy.swizzle
                     ? "threads undo the swizzle counted from the tile, but the tile does not start where the "
                       "pattern starts"

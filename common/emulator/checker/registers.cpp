@@ -31,11 +31,9 @@ Checker::Role Checker::role_of(const Inst& in) {
   return r;
 }
 
-void Checker::register_finding(const Accessor& who, const char* id, const std::string& title,
-                               const std::string& why, const std::string& hint, int32_t other,
-                               Severity severity) {
-  Finding f;
-  f.id = id;
+void Checker::register_finding(const Accessor& who, Id id, const std::string& title, const std::string& why,
+                               const std::string& hint, int32_t other, Severity severity) {
+  Finding f(id);
   f.severity = severity;
   f.title = title;
   f.why = why;
@@ -58,7 +56,7 @@ void Checker::registers_issued(AsyncOp& op, WarpState& state, const Accessor& wh
   const size_t accumulators = refs.size() - (mma.shape.a_in_registers ? 4 : 0);
   const uint32_t shape = static_cast<uint32_t>(mma.shape.n << 16 | mma.shape.k);
   if (!state.fenced_step)
-    register_finding(who, "missing-wgmma-fence", "the first wgmma of a warp has no wgmma.fence before it",
+    register_finding(who, Id::missing_wgmma_fence, "the first wgmma of a warp has no wgmma.fence before it",
                      "Without the fence the tensor core may read the accumulator and A registers before the "
                      "threads have written them.",
                      "execute wgmma.fence.sync.aligned before the first wgmma of a group", -1);
@@ -67,21 +65,21 @@ void Checker::registers_issued(AsyncOp& op, WarpState& state, const Accessor& wh
     const bool in_flight = reg.accumulator > state.wgmma_done;
     if (reg.written > state.fenced_step)
       register_finding(
-          who, "missing-wgmma-fence",
+          who, Id::missing_wgmma_fence,
           i < accumulators ? "an accumulator is written and then used by wgmma with no wgmma.fence between"
                            : "an A fragment is written and then used by wgmma with no wgmma.fence between",
           "Register writes are ordered before a later wgmma only by wgmma.fence.",
           "execute wgmma.fence.sync.aligned after the last write and before the wgmma", reg.written_at);
     else if (in_flight && i >= accumulators)
       register_finding(
-          who, "accumulator-in-flight",
+          who, Id::accumulator_in_flight,
           "a wgmma takes as its A the accumulators of another, which may still be running",
           "Only accumulators that go from wgmma to wgmma of one shape are ordered by themselves.",
           "commit the group and execute wgmma.wait_group before the accumulators are used as A",
           reg.wgmma_at);
     else if (in_flight && reg.shape != shape && reg.fences == state.wgmma_fences)
       register_finding(
-          who, "missing-wgmma-fence",
+          who, Id::missing_wgmma_fence,
           "accumulators of a wgmma that may still be running are used by one of another shape, with no "
           "wgmma.fence between",
           "Only wgmmas of the same shape (n and k) on the same accumulators are ordered by themselves.",
@@ -149,7 +147,7 @@ void Checker::moved(WarpState& state, const Inst& in, uint32_t base) {
 void Checker::check_fragment_written(const Accessor& who, const WarpState::Register& reg) {
   if (reg.fragment <= who.warp->wgmma_done) return;
   register_finding(
-      who, "accumulator-in-flight",
+      who, Id::accumulator_in_flight,
       "an A fragment is written while the wgmma that reads it may still be running",
       "wgmma reads A fragments from registers until wgmma.wait_group covers its group. The compiler may "
       "have put two arrays of the source into one register; ptxas then takes another one, or lets the "
@@ -173,7 +171,7 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
     const size_t slot = (base + (r & kOffset)) / 8;
     if (slot >= state.registers.size() || state.registers[slot].accumulator <= state.wgmma_done) return;
     register_finding(
-        who, "accumulator-in-flight",
+        who, Id::accumulator_in_flight,
         "an accumulator is used while the wgmma that writes it may still be running",
         "wgmma is asynchronous: its registers are its own until wgmma.wait_group covers its group.",
         "commit the group and execute wgmma.wait_group with few enough groups pending before this line",

@@ -90,13 +90,13 @@ void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
   map_used_by_ = &in;
   const std::vector<Tag> writers = map_writers(address);
   const int32_t written_at = writers.empty() ? -1 : records_.of(writers.back()).source;
-  Finding f;
+  Finding f(Id::none);
   f.state =
       "the tensor map is global memory " + machine_->memory.describe(address) +
       (writers.empty() ? ", and was there before the launch" : ": written by " + describe(writers.back()));
   for (Tag t : writers)
     if (!ordered_all(who, t)) {
-      f.id = "data-race";
+      f.id = Id::data_race;
       f.title = "a copy uses a tensor map that a thread writes, with nothing to order the two";
       f.why = "Neither a barrier nor a flag orders the write before the thread that issues the copy.";
       f.hint = "write the map, release it, meet at a barrier, acquire it, then copy";
@@ -114,7 +114,7 @@ void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
     if (knows && (!found || a.released)) found = &a;
   }
   if (found && found->released) return;
-  f.id = "missing-tensormap-fence";
+  f.id = Id::missing_tensormap_fence;
   f.why =
       "The copy engine keeps tensor maps in a cache of their own, which it reads through the tensormap "
       "proxy: barriers and kernel boundaries do not reach it.";
@@ -143,8 +143,7 @@ void Checker::check_map_edit(const Accessor& who, uint64_t address, uint64_t byt
     for (Tag t : it->second.users) {
       if (ordered_all(who, t)) continue;
       const OpState& op = ops_[records_.of(t).detail];
-      Finding f;
-      f.id = "map-edited-in-flight";
+      Finding f(Id::map_edited_in_flight);
       f.title = "a tensor map is changed while a copy that uses it may still be under way";
       f.state = "used by " + describe(t);
       f.why =

@@ -62,6 +62,7 @@ struct BulkLoad final : AsyncOp {
     for (const CopyTarget& t : targets) combine(t.bytes, data, *inst);
   }
   void complete() override { complete_targets(*this, targets, static_cast<uint32_t>(from.bytes)); }
+  bool reduces() const override { return reduce_of(*inst) != nullptr; }
   bool touches(const Cta& cta) const override { return &cta == &warp->cta || targets_touch(targets, cta); }
 };
 
@@ -90,8 +91,8 @@ void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind) {
 }
 
 void check_addresses(Warp& w, const Inst& in, int lane, uint64_t destination, uint64_t source) {
-  check_multiple(w, in, lane, "destination", destination, 16, "misaligned-address", kRule16);
-  check_multiple(w, in, lane, "source", source, 16, "misaligned-address", kRule16);
+  check_multiple(w, in, lane, "destination", destination, 16, Id::misaligned_address, kRule16);
+  check_multiple(w, in, lane, "source", source, 16, Id::misaligned_address, kRule16);
 }
 
 // The bytes that a copy of this size moves: whole chunks of 16, and nothing stops a size that has more (recorded:
@@ -99,8 +100,7 @@ void check_addresses(Warp& w, const Inst& in, int lane, uint64_t destination, ui
 uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
   const uint32_t bytes = size / 16 * 16;
   if (bytes != size) {
-    Finding f;
-    f.id = "copy-size";
+    Finding f(Id::copy_size);
     f.title = "the size of a bulk copy is " + std::to_string(size) + ", no multiple of 16; " +
               std::to_string(bytes) + " bytes are copied";
     f.where = w.where(in, lane);

@@ -16,7 +16,7 @@ namespace {
 bool gather_warp(Warp& w, const Inst& in, uint32_t mask) {
   if (!w.all_here(~0u)) return false;
   if (mask != ~0u)
-    w.fault(in, __builtin_ctz(mask), "warp-not-converged",
+    w.fault(in, __builtin_ctz(mask), Id::warp_not_converged,
             "only " + std::to_string(__builtin_popcount(mask)) +
                 " of the 32 lanes of a warp reach a matrix instruction",
             "it is .sync.aligned: all lanes of the warp execute the same one",
@@ -47,7 +47,7 @@ void resolve_rows(Warp& w, const Inst& in, AccessKind kind, Resolved* rows) {
   for_lanes(row_lanes(in), [&](int lane) {
     rows[lane] = resolve_access(w, in, lane, in.space, lane_address(w, in, lane), kRowBytes, kind);
     if (rows[lane].space != Space::shared)
-      w.fault(in, lane, "not-shared-memory", "a matrix row's address is not in shared memory", "",
+      w.fault(in, lane, Id::not_shared_memory, "a matrix row's address is not in shared memory", "",
               "ldmatrix and stmatrix only reach shared memory");
   });
 }

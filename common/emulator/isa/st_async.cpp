@@ -28,6 +28,7 @@ struct Send final : AsyncOp {
   }
   void complete() override { complete_targets(*this, target, bytes); }
   bool touches(const Cta& cta) const override { return &cta == &warp->cta || &cta == target[0].cta; }
+  bool reduces() const override { return reduce != nullptr; }
 };
 
 struct Kind {
@@ -49,7 +50,7 @@ Flow send(Warp& w, const Inst& in, uint32_t mask) {
     op.count = in.count;
     const SharedPlace to =
         shared_place(w, in, l, Space::shared_cluster, address_operand(w, x, 0, l), "destination");
-    check_multiple(w, in, l, "destination", to.address, op.bytes, "misaligned-address",
+    check_multiple(w, in, l, "destination", to.address, op.bytes, Id::misaligned_address,
                    "the address of st.async and red.async is a multiple of what they write");
     find_targets(w, in, l, to, op.bytes,
                  shared_place(w, in, l, Space::shared_cluster, address_operand(w, x, 1, l), "mbarrier"),

@@ -49,7 +49,7 @@ Flow replace(Warp& w, const Inst& in, uint32_t mask) {
     std::byte* map = map_bytes(w, in, l, in.space, address, AccessKind::write);
     std::string why;
     if (replace_tensor_map_field(map, field.id, in.count, value, &why) != kTensorMapSuccess)
-      w.fault(in, l, "tensor-map-invalid", std::string("a tensor map cannot get this ") + field.name, why,
+      w.fault(in, l, Id::tensor_map_invalid, std::string("a tensor map cannot get this ") + field.name, why,
               "tensormap.replace changes a map that the host has encoded, field by field");
   });
   return Flow::next;

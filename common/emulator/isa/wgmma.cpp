@@ -95,7 +95,7 @@ uint64_t uniform(Warp& w, const Inst& in, Ref ref, const char* name) {
   for (int l = 1; l < 32; ++l)
     if (lanes[l] != lanes[0])
       w.fault(
-          in, l, "wgmma-descriptor-differs",
+          in, l, Id::wgmma_descriptor_differs,
           std::string("the lanes of a warp pass different matrix descriptors of ") + name + " to one wgmma",
           "lane 0: " + MatrixDescriptor::from(lanes[0]).text() + "; lane " + std::to_string(l) + ": " +
               MatrixDescriptor::from(lanes[l]).text(),
@@ -106,7 +106,7 @@ uint64_t uniform(Warp& w, const Inst& in, Ref ref, const char* name) {
 bool accumulates(Warp& w, const Inst& in) {
   const uint32_t on = w.predicate(in.c);
   if (on != 0 && on != ~0u)
-    w.fault(in, __builtin_ctz(on), "wgmma-descriptor-differs",
+    w.fault(in, __builtin_ctz(on), Id::wgmma_descriptor_differs,
             "scale-d is not the same in all lanes of a warp", "",
             "compute scale-d from values that are equal in all threads of the warpgroup");
   return on != 0;

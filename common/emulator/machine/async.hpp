@@ -64,6 +64,9 @@ struct AsyncOp {
   // The async proxy, as opposed to the generic one (PTX ISA 9.7.9.25.2).
   bool async_proxy() const { return kind != Kind::cp_async && kind != Kind::cp_async_arrive; }
 
+  // Combines its bytes with those of the destination: relaxed atomics, which need no order among themselves.
+  virtual bool reduces() const { return kind == Kind::bulk_reduce || kind == Kind::tensor_reduce; }
+
   // Bytes it reads and writes, appended to `out`. Rows of a box that are contiguous in memory are one range; a
   // swizzled range names whole 16-byte chunks where they lie.
   virtual void sources(std::vector<MemoryRange>& out) const = 0;

@@ -17,8 +17,7 @@ constexpr int kForcedRounds = 3;  // how often waits that may fail are made to, 
 constexpr size_t kRetiredLimit = 64;  // finished CTAs kept for operations still in flight
 
 [[noreturn]] void config_fault(const Program& p, const std::string& title, const std::string& hint) {
-  Finding f;
-  f.id = "launch-configuration";
+  Finding f(Id::launch_configuration);
   f.title = title;
   f.kernel = p.name;
   f.where = "launch of " + p.name;
@@ -45,8 +44,7 @@ Schedule Schedule::from(const std::string& text) {
     s.seed = std::strtoull(text.c_str() + 7, nullptr, 10);
     return s;
   }
-  Finding f;
-  f.id = "bad-environment";
+  Finding f(Id::bad_environment);
   f.title = "schedule '" + text + "' is not known";
   f.hint = "use in-order, late or random:SEED (SEED a number, such as random:7)";
   throw Fault(f);
@@ -235,8 +233,7 @@ bool Machine::run_pass(const Program& program) {
 void Machine::check_time(const Program& program) {
   double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   if (elapsed < time_limit_s) return;
-  Finding f;
-  f.id = "time-limit";
+  Finding f(Id::time_limit);
   f.title = "kernel " + program.name + " did not end within " +
             std::to_string(static_cast<int>(time_limit_s)) + " s";
   f.kernel = program.name;
@@ -277,7 +274,7 @@ void Machine::report_deadlock(const Program& program) {
           }
           waiters.push_back(w);
         }
-  Finding f;
+  Finding f(Id::none);
   // Who leads: lanes that wait for the rest of their warp; then a barrier that stands before work others wait for
   // (copies or arrivals come later in the program); then the first waiter that can explain itself.
   auto rank = [&](const Waiter& w) {
@@ -304,7 +301,7 @@ void Machine::report_deadlock(const Program& program) {
   const Waiter& w = waiters[lead];
   const Inst& in = w.warp->instruction(*w.group);
   bool endless = w.group->state == Group::State::ready;
-  f.id = endless ? "endless-loop" : "deadlock";
+  f.id = endless ? Id::endless_loop : Id::deadlock;
   std::string name = in.source >= 0 ? program.sources[in.source]->opcode : "";
   if (in.source >= 0 && !program.sources[in.source]->modifiers.empty() &&
       (name == "mbarrier" || name == "bar" || name == "barrier"))

@@ -289,7 +289,7 @@ uint32_t Warp::take_frame(uint32_t function, uint32_t mask, const Inst& inst) {
   const uint32_t bytes = program.functions[function].frame_bytes;
   const size_t frame = frames_.size() * 8;
   if (frame + bytes > program.functions[0].frame_bytes + size_t{kCallFrameBytes})
-    fault(inst, __builtin_ctz(mask), "stack-overflow", "the call stack of this thread is full",
+    fault(inst, __builtin_ctz(mask), Id::stack_overflow, "the call stack of this thread is full",
           "the calls that its warp is in need more than " + std::to_string(kCallFrameBytes >> 20) +
               " MiB of register frames",
           "check that the recursion ends");
@@ -314,7 +314,7 @@ Flow Warp::call(uint32_t mask, const Inst& inst, uint32_t function) {
     to.caller[l] = old;
     to.local[l] = from.local[l] + from_local;
     if (to.local[l] + callee.local_bytes > local_bytes_)
-      fault(inst, l, "stack-overflow", "the local memory of this thread is full",
+      fault(inst, l, Id::stack_overflow, "the local memory of this thread is full",
             "nested calls need more than " + std::to_string(local_bytes_) + " bytes of local memory",
             "check that the recursion ends");
   });
@@ -404,10 +404,9 @@ void Warp::fault(const Inst& inst, int lane, Finding finding) const {
   throw Fault(finding);
 }
 
-void Warp::fault(const Inst& inst, int lane, const char* id, const std::string& title, const std::string& why,
+void Warp::fault(const Inst& inst, int lane, Id id, const std::string& title, const std::string& why,
                  const std::string& hint) const {
-  Finding f;
-  f.id = id;
+  Finding f(id);
   f.title = title;
   f.why = why;
   f.hint = hint;

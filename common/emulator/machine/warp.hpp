@@ -155,7 +155,7 @@ class Warp {
 
   // Ends the launch with a finding at this instruction. where/line/ptx are filled in.
   [[noreturn]] void fault(const Inst& inst, int lane, Finding finding) const;
-  [[noreturn]] void fault(const Inst& inst, int lane, const char* id, const std::string& title,
+  [[noreturn]] void fault(const Inst& inst, int lane, Id id, const std::string& title,
                           const std::string& why = "", const std::string& hint = "") const;
   std::string where(const Inst& inst, int lane) const;  // "file:line  CTA (0,0,0) warp 1 lane 0"
 

@@ -33,8 +33,7 @@ std::vector<std::string> split_lines(const std::string& text) {
 }
 
 void syntax_error(const std::vector<std::string>& lines, int line, int column, const std::string& message) {
-  Finding f;
-  f.id = "ptx-syntax";
+  Finding f(Id::ptx_syntax);
   f.title = message;
   f.line.ptx_line = line;
   f.where = "PTX line " + std::to_string(line);

@@ -62,22 +62,22 @@ Symbol* Context::find_symbol(const void* variable) {
 }
 
 cudaError_t error_of(const Finding& finding) {
-  static const std::map<std::string, cudaError_t> errors = {
-      {"fat-binary", cudaErrorNoKernelImageForDevice},
-      {"ptx-syntax", cudaErrorInvalidPtx},
-      {"module-variable", cudaErrorInvalidPtx},
-      {"unsupported-instruction", cudaErrorInvalidPtx},
-      {"out-of-bounds", cudaErrorIllegalAddress},
-      {"write-to-constant", cudaErrorIllegalAddress},
-      {"misaligned-address", cudaErrorMisalignedAddress},
-      {"misaligned-tile", cudaErrorMisalignedAddress},
-      {"not-shared-memory", cudaErrorInvalidAddressSpace},
-      {"bad-function-pointer", cudaErrorInvalidPc},
-      {"stack-overflow", cudaErrorHardwareStackError},
-      {"assert", cudaErrorAssert},
-      {"time-limit", cudaErrorLaunchTimeout},
-      {"deadlock", cudaErrorLaunchTimeout},
-      {"endless-loop", cudaErrorLaunchTimeout},
+  static const std::map<Id, cudaError_t> errors = {
+      {Id::fat_binary, cudaErrorNoKernelImageForDevice},
+      {Id::ptx_syntax, cudaErrorInvalidPtx},
+      {Id::module_variable, cudaErrorInvalidPtx},
+      {Id::unsupported_instruction, cudaErrorInvalidPtx},
+      {Id::out_of_bounds, cudaErrorIllegalAddress},
+      {Id::write_to_constant, cudaErrorIllegalAddress},
+      {Id::misaligned_address, cudaErrorMisalignedAddress},
+      {Id::misaligned_tile, cudaErrorMisalignedAddress},
+      {Id::not_shared_memory, cudaErrorInvalidAddressSpace},
+      {Id::bad_function_pointer, cudaErrorInvalidPc},
+      {Id::stack_overflow, cudaErrorHardwareStackError},
+      {Id::failed_assert, cudaErrorAssert},
+      {Id::time_limit, cudaErrorLaunchTimeout},
+      {Id::deadlock, cudaErrorLaunchTimeout},
+      {Id::endless_loop, cudaErrorLaunchTimeout},
   };
   auto it = errors.find(finding.id);
   return it == errors.end() ? cudaErrorLaunchFailure : it->second;

@@ -15,8 +15,7 @@ namespace {
 constexpr uint32_t kWorkspaceBytes = 256;
 
 [[noreturn]] void module_fault(const Variable& v, const std::string& title, const std::string& hint) {
-  Finding finding;
-  finding.id = "module-variable";
+  Finding finding(Id::module_variable);
   finding.title = title;
   finding.line.ptx_line = v.ptx_line;
   finding.where = "PTX line " + std::to_string(v.ptx_line);
