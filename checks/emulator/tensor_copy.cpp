@@ -378,7 +378,7 @@ TEST_CASE("cp.async.bulk.tensor: bad operands are reported") {
   CHECK(f.title.find("tile") != std::string::npos);
   CHECK(fault(load2 + "[tile+6144], [%rd2, {0, 0}], [bar];").id == "none");  // bytes 6144 .. 8191
   CHECK(fault(load2 + "[tile+6272], [%rd2, {0, 0}], [bar];").id == "out-of-bounds");
-  CHECK(fault(load2 + "[tile], [%rd2, {0, 0}], [bar+8];").id != "none");
+  CHECK(fault(load2 + "[tile], [%rd2, {0, 0}], [bar+8];").id != emu::Id::none);
 
   f = fault(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%rd2, {0, "

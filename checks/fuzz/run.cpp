@@ -58,7 +58,7 @@ Outcome run(const Pipeline& p, const Mutation& m, const std::string& schedule) {
   try {
     machine.launch(program, config);
   } catch (const emu::Fault& f) {
-    fault = f.finding().id;
+    fault = emu::name_of(f.finding().id);
     report.add(f.finding());
   }
   result.findings = report.findings();
