@@ -225,7 +225,7 @@ std::string found_at_the_seam(const std::string& first, const std::string& secon
   report.quiet = true;
   emu::Machine machine;
   emu::check::Checker checker;
-  machine.observer = &checker;
+  machine.observers.add(checker);
   emu::LoadedModule module(
       machine.memory,
       ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 data[256];\n"

@@ -416,7 +416,7 @@ TEST_CASE("cp.async.bulk.tensor: a tensor larger than its allocation is out of b
 TEST_CASE("cp.async.bulk.tensor is counted") {
   Tensor t(matrix(3));
   t.load({0, 0}, 0, 2048);
-  const emu::Stats& stats = t.runner.machine.stats;
+  const emu::Stats& stats = t.runner.statistics.stats();
   CHECK(stats.tensor_load_issued == 1);
   CHECK(stats.tensor_load_bytes == 2048);
   CHECK(stats.mbarrier_complete_tx_bytes == 2048);

@@ -28,7 +28,7 @@ Outcome run(const Pipeline& p, const Mutation& m, const std::string& schedule) {
   emu::Machine machine;
   emu::check::Checker checker;
   if (schedule == "late") checker.least_growth = 0;  // what it drops must never be missed
-  machine.observer = &checker;
+  machine.observers.add(checker);
   machine.schedule = emu::Schedule::from(schedule);
   machine.time_limit_s = kTimeLimit;
   emu::LoadedModule module(machine.memory, emit(p, m));

@@ -8,7 +8,8 @@ namespace emu::check {
 namespace {
 
 bool is_load(AsyncOp::Kind k) {
-  return k == AsyncOp::Kind::tensor_load || k == AsyncOp::Kind::bulk_load || k == AsyncOp::Kind::bulk_shared;
+  return k == AsyncOp::Kind::tensor_load || k == AsyncOp::Kind::bulk_load ||
+         k == AsyncOp::Kind::bulk_shared || k == AsyncOp::Kind::st_async;
 }
 bool is_store(AsyncOp::Kind k) {
   return k == AsyncOp::Kind::tensor_store || k == AsyncOp::Kind::bulk_store ||
@@ -22,6 +23,7 @@ const char* verb(AsyncOp::Kind k) {
     case AsyncOp::Kind::bulk_load:
       return "a bulk copy";
     case AsyncOp::Kind::bulk_shared:
+    case AsyncOp::Kind::st_async:
       return "a bulk copy between CTAs";
     case AsyncOp::Kind::bulk_store:
       return "a bulk store";

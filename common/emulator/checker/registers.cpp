@@ -50,7 +50,7 @@ WarpState::Register& Checker::register_at(WarpState& state, size_t offset) {
 void Checker::registers_issued(AsyncOp& op, WarpState& state, const Accessor& who) {
   auto& mma = static_cast<WgmmaOp&>(op);
   Warp& w = *op.warp;
-  w.watch_registers = true;
+  w.watchers.add(*this);
   const uint32_t base = w.current->frame;
   const auto& refs = op.inst->extra->refs;
   const size_t accumulators = refs.size() - (mma.shape.a_in_registers ? 4 : 0);

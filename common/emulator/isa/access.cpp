@@ -106,24 +106,4 @@ Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint
   return r;
 }
 
-void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes,
-                    AccessKind kind, bool acquire, bool release, bool strong) {
-  if (!w.machine.observer) return;
-  for (Space space : {Space::global, Space::shared}) {
-    uint64_t addresses[32];
-    Cta* owners[32];
-    uint32_t lanes = 0;
-    for_lanes(mask, [&](int l) {
-      if (resolved[l].space != space) return;
-      lanes |= 1u << l;
-      addresses[l] = resolved[l].address;
-      owners[l] = resolved[l].owner;
-    });
-    if (!lanes) continue;
-    AccessEvent e{
-        kind, space, lanes, addresses, owners, bytes, acquire, release, strong || kind == AccessKind::atomic};
-    w.machine.observer->on_access(w, in, e);
-  }
-}
-
 }  // namespace emu

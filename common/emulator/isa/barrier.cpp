@@ -87,8 +87,7 @@ void bar_finish(Warp& w, Group& g) {
     auto d = w.lanes<uint32_t>(in.d);
     for_lanes(g.mask, [&](int l) { d.set(l, b.result_count); });
   }
-  if (w.machine.observer)
-    w.machine.observer->on_bar_leave(w, in, g.mask, static_cast<uint32_t>(g.wait.b), g.wait.a);
+  w.machine.observers.tell(&Observer::on_bar_leave, w, in, g.mask, static_cast<uint32_t>(g.wait.b), g.wait.a);
 }
 
 Flow bar(Warp& w, const Inst& in, uint32_t mask) {
@@ -132,7 +131,7 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
   }
   ++w.machine.effects;
   uint64_t generation = b.generation;
-  if (w.machine.observer) w.machine.observer->on_bar_arrive(w, in, mask, id, generation, true);
+  w.machine.observers.tell(&Observer::on_bar_arrive, w, in, mask, id, generation, true);
   complete_if_all_arrived(w.cta, id);
   if (in.flags & kArriveOnly) return Flow::next;
   Wait wait;
@@ -220,9 +219,8 @@ Flow cluster_arrive(Warp& w, const Inst& in, uint32_t mask) {
   });
   w.cluster_arrived |= mask;
   ++w.machine.effects;
-  if (w.machine.observer)
-    w.machine.observer->on_bar_arrive(w, in, mask, kClusterBarrier, cluster.barrier_generation,
-                                      !(in.flags & kRelaxed));
+  w.machine.observers.tell(&Observer::on_bar_arrive, w, in, mask, kClusterBarrier, cluster.barrier_generation,
+                           !(in.flags & kRelaxed));
   complete_cluster(cluster);
   return Flow::next;
 }
@@ -234,9 +232,8 @@ bool cluster_ready(Warp& w, const Group& g) {
 }
 
 void cluster_finish(Warp& w, Group& g) {
-  if (w.machine.observer)
-    w.machine.observer->on_bar_leave(w, w.instruction(g), g.mask, kClusterBarrier,
-                                     w.cluster_phase[__builtin_ctz(g.mask)]);
+  w.machine.observers.tell(&Observer::on_bar_leave, w, w.instruction(g), g.mask, kClusterBarrier,
+                           w.cluster_phase[__builtin_ctz(g.mask)]);
 }
 
 std::string describe_cluster(Warp& w, const Group&) {
@@ -308,12 +305,12 @@ Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
             "a thread is not in its own member mask " + hex(member), "",
             "name exactly the lanes that execute the instruction");
   if ((member & w.live & ~mask) == 0) {  // the common case: all here at once
-    if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
+    w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
     return Flow::next;
   }
   auto& b = warp_barrier(w, member);
   b.arrived |= mask;
-  if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, member & (b.arrived | mask));
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, member & (b.arrived | mask));
   Wait wait;
   wait.ready = warp_ready;
   wait.finish = warp_finish;

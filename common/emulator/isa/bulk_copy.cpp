@@ -36,13 +36,6 @@ void check_multiple(Warp& w, const Inst& in, int lane, const char* what, uint64_
           rule, "align it to " + std::to_string(unit) + " bytes");
 }
 
-void note_issuer(Warp& w, int lane) {
-  auto& issuers = w.cta.copy_issuers;
-  const size_t thread = static_cast<size_t>(w.thread(lane));
-  if (issuers.size() <= thread) issuers.resize(w.cta.warps.size() * 32);
-  issuers[thread] = true;
-}
-
 namespace {
 
 CopyTarget target(Warp& w, const Inst& in, int lane, Cta* cta, uint32_t address, uint32_t covered,

@@ -91,9 +91,8 @@ Flow cp_async(Warp& w, const Inst& in, uint32_t mask) {
       w.fault(in, l, Id::out_of_bounds, "cp.async writes shared address " + hex(static_cast<uint32_t>(to)),
               "the shared memory of " + w.cta.text() + " ends at " + hex(w.cta.shared.size()),
               "check the index, and the dynamic shared memory size of the launch");
-    machine.stats.cp_async_bytes += op.size;
   });
-  machine.stats.cp_async_issued += static_cast<uint64_t>(__builtin_popcount(mask));
+  op.bytes = static_cast<uint64_t>(__builtin_popcount(mask)) * op.size;
   machine.engine->issue(op);
   return Flow::next;
 }

@@ -86,7 +86,6 @@ void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind) {
   op.warp = &w;
   op.inst = &in;
   op.lanes = 1u << lane;
-  note_issuer(w, lane);
   w.machine.engine->issue(op);
 }
 
@@ -143,8 +142,7 @@ Flow bulk_load(Warp& w, const Inst& in, uint32_t mask) {
                  shared_place(w, in, l, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
                  in.flags & kMulticast ? &cta_mask : nullptr, op.targets);
     op.barrier = op.targets[0].bar;
-    ++w.machine.stats.bulk_load_issued;
-    w.machine.stats.bulk_load_bytes += bytes;
+    op.bytes = bytes;
     start(w, in, l, op, global ? AsyncOp::Kind::bulk_load : AsyncOp::Kind::bulk_shared);
   });
   return Flow::next;
@@ -168,8 +166,7 @@ Flow bulk_store(Warp& w, const Inst& in, uint32_t mask) {
     op.destination = global_bytes(w, in, l, to, bytes, true);
     op.grouped = true;
     op.group = GroupKind::bulk;
-    ++w.machine.stats.bulk_store_issued;
-    w.machine.stats.bulk_store_bytes += bytes;
+    op.bytes = bytes;
     start(w, in, l, op, reduce_of(in) ? AsyncOp::Kind::bulk_reduce : AsyncOp::Kind::bulk_store);
   });
   return Flow::next;

@@ -55,7 +55,6 @@ void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind, c
   op.inst = &in;
   op.lanes = 1u << lane;
   op.swizzle = box.map.swizzle;
-  note_issuer(w, lane);
   w.machine.engine->issue(op);
 }
 
@@ -96,8 +95,7 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
                  shared_place(w, in, l, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
                  in.flags & kMulticast ? &cta_mask : nullptr, op.targets);
     op.barrier = op.targets[0].bar;
-    ++w.machine.stats.tensor_load_issued;
-    w.machine.stats.tensor_load_bytes += op.box.map.tile_bytes();
+    op.bytes = op.box.map.tile_bytes();
     start(w, in, l, op, AsyncOp::Kind::tensor_load, op.box);
   });
   return Flow::next;
@@ -124,8 +122,7 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
               "encode the map with a type that has the operation");
     op.grouped = true;
     op.group = GroupKind::bulk;
-    ++w.machine.stats.tensor_store_issued;
-    w.machine.stats.tensor_store_bytes += op.box.map.tile_bytes();
+    op.bytes = op.box.map.tile_bytes();
     start(w, in, l, op, reduce ? AsyncOp::Kind::tensor_reduce : AsyncOp::Kind::tensor_store, op.box);
   });
   return Flow::next;

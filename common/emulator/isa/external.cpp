@@ -125,7 +125,7 @@ Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
     const uint64_t bytes = argument<uint64_t>(w, in, l, 0),
                    address = w.machine.memory.allocate(bytes, "device malloc");
     result<uint64_t>(w, in, l, 1, address);
-    if (w.machine.observer && address) w.machine.observer->on_malloc(w, address, bytes);
+    if (address) w.machine.observers.tell(&Observer::on_malloc, w, address, bytes);
   });
   ++w.machine.effects;
   return Flow::next;

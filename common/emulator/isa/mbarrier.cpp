@@ -225,8 +225,8 @@ void answer(Warp& w, const Inst& in, uint32_t mask, bool uniform) {
       result |= same;
       if (q.bar->seen_phases < q.bar->phase) q.bar->seen_phases = q.bar->phase;
     }
-    if (w.machine.observer)
-      w.machine.observer->on_mbarrier_wait(w, in, same, *q.bar, q.phase, q.complete, !(in.flags & kRelaxed));
+    w.machine.observers.tell(&Observer::on_mbarrier_wait, w, in, same, *q.bar, q.phase, q.complete,
+                             !(in.flags & kRelaxed));
     rest &= ~same;
   }
   w.set_predicate(in.d, result, mask);

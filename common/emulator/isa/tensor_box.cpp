@@ -35,8 +35,8 @@ const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint6
             "pass the address of a CUtensorMap parameter");
   }
   if (const std::byte* bytes = w.machine.memory.at(address, kTensorMapBytes)) {
-    if (w.machine.observer && !w.machine.memory.last_is_constant())
-      w.machine.observer->on_map_use(w, in, lane, address);
+    if (!w.machine.memory.last_is_constant())
+      w.machine.observers.tell(&Observer::on_map_use, w, in, lane, address);
     return bytes;
   }
   invalid(w, in, lane, "there is no tensor map at " + hex(address),

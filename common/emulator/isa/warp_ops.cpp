@@ -33,7 +33,7 @@ Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
     }
     if (!w.all_here(wanted)) return Flow::converge;
   }
-  if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
   if (uniform) {
     f(mask);
     return Flow::next;

@@ -261,7 +261,7 @@ void decode_mma_async(Decoder& d, const Match& m, Inst& in) {
 // Accumulators and A fragments are written at issue here, in program order; the observer keeps the rule.
 Flow fence(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
-  if (w.machine.observer) w.machine.observer->on_fence(w, in, mask, FenceKind::wgmma, false);
+  w.machine.observers.tell(&Observer::on_fence, w, in, mask, FenceKind::wgmma, false);
   return Flow::next;
 }
 
@@ -269,13 +269,13 @@ Flow fence(Warp& w, const Inst& in, uint32_t mask) {
 Flow commit_group(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
   commit_wgmma_group(w);
-  if (w.machine.observer) w.machine.observer->on_commit(w, in, mask, GroupKind::wgmma);
+  w.machine.observers.tell(&Observer::on_commit, w, in, mask, GroupKind::wgmma);
   return Flow::next;
 }
 
 void report_wait(Warp& w, const Inst& in, uint32_t mask) {
-  if (w.machine.observer)
-    w.machine.observer->on_group_wait(w, in, mask, GroupKind::wgmma, static_cast<uint32_t>(in.imm), false);
+  w.machine.observers.tell(&Observer::on_group_wait, w, in, mask, GroupKind::wgmma,
+                           static_cast<uint32_t>(in.imm), false);
 }
 
 // wgmma.wait_group.sync.aligned N;
@@ -326,8 +326,12 @@ bool pool_holds(const Warp& w, unsigned want) {
 bool registers_ready(Warp& w, const Group& g) {
   return pool_holds(w, static_cast<unsigned>(w.instruction(g).imm));
 }
+void set_registers(Warp& w, const Inst& in) {
+  w.registers = static_cast<unsigned>(in.imm);
+  w.machine.observers.tell(&Observer::on_registers, w, in, w.registers);
+}
 void registers_taken(Warp& w, Group& g) {
-  w.registers = static_cast<unsigned>(w.instruction(g).imm);
+  set_registers(w, w.instruction(g));
 }
 std::string registers_wanted(Warp& w, const Group& g) {
   return "setmaxnreg.inc wants " + std::to_string(w.instruction(g).imm) +
@@ -343,7 +347,7 @@ Flow setmaxnreg(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
   if (w.program.launch_registers == 0) return Flow::next;
   if (in.flags == 0) {  // .dec
-    w.registers = static_cast<unsigned>(in.imm);
+    set_registers(w, in);
     ++w.machine.effects;
     return Flow::next;
   }

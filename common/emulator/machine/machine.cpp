@@ -54,41 +54,6 @@ std::string Schedule::text() const {
   return kind == Kind::in_order ? "in-order" : kind == Kind::late ? "late" : "random:" + std::to_string(seed);
 }
 
-std::string Stats::json() const {
-  std::string out = "{";
-  auto put = [&](const char* key, uint64_t value) {
-    out += (out.size() > 1 ? ",\"" : "\"") + std::string(key) + "\":" + std::to_string(value);
-  };
-  put("launches", launches);
-  put("warp_instructions", warp_instructions);
-  put("thread_instructions", thread_instructions);
-  for (int i = 0; i < kClasses; ++i)
-    put((std::string("thread_instructions.") + kClassNames[i]).c_str(), thread_instructions_of[i]);
-  put("cp_async.issued", cp_async_issued);
-  put("cp_async.bytes", cp_async_bytes);
-  put("bulk.load.issued", bulk_load_issued);
-  put("bulk.load.bytes", bulk_load_bytes);
-  put("bulk.store.issued", bulk_store_issued);
-  put("bulk.store.bytes", bulk_store_bytes);
-  put("tensor.load.issued", tensor_load_issued);
-  put("tensor.load.bytes", tensor_load_bytes);
-  put("tensor.store.issued", tensor_store_issued);
-  put("tensor.store.bytes", tensor_store_bytes);
-  put("copy.issuing_threads", copy_issuing_threads);
-  put("mbarrier.init", mbarrier_init);
-  put("mbarrier.arrivals", mbarrier_arrivals);
-  put("mbarrier.expect_tx_bytes", mbarrier_expect_tx_bytes);
-  put("mbarrier.complete_tx_bytes", mbarrier_complete_tx_bytes);
-  put("mbarrier.phases_completed", mbarrier_phases_completed);
-  put("wgmma.issued", wgmma_issued);
-  put("wgmma.flop", wgmma_flop);
-  put("global.load.bytes", global_load_bytes);
-  put("global.store.bytes", global_store_bytes);
-  put("shared.load.bytes", shared_load_bytes);
-  put("shared.store.bytes", shared_store_bytes);
-  return out + "}";
-}
-
 Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t rank)
     : machine(m), program(p), config(c), index(i), cluster_rank(rank) {
   uint32_t dynamic = (kSharedBase + p.shared_static_bytes + p.shared_dynamic_align - 1) /
@@ -97,7 +62,6 @@ Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t r
   shared.resize(end);
   fill_poison(shared.data(), shared.size());
   uint32_t threads = static_cast<uint32_t>(c.block.count());
-  copy_issuers.resize(threads);
   uint32_t count = (threads + 31) / 32;
   for (uint32_t w = 0; w < count; ++w) {
     uint32_t lanes = std::min(32u, threads - w * 32);
@@ -201,8 +165,7 @@ std::unique_ptr<Cluster> Machine::make_cluster(const Program& p, const LaunchCon
         cluster->ctas.back()->cluster = cluster.get();
         cluster->ctas.back()->order = next_order_++;
       }
-  if (observer)
-    for (auto& cta : cluster->ctas) observer->on_cta_start(*cta);
+  for (auto& cta : cluster->ctas) observers.tell(&Observer::on_cta_start, *cta);
   return cluster;
 }
 
@@ -332,7 +295,6 @@ void Machine::report_deadlock(const Program& program) {
 
 void Machine::launch(const Program& program, const LaunchConfig& config) {
   check_config(program, config);
-  ++stats.launches;
   random.seed(schedule.seed * 0x9E3779B97F4A7C15ull + config.grid_id);
   started_ = std::chrono::steady_clock::now();
   next_order_ = 0;
@@ -373,22 +335,19 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     retired.erase(std::remove(retired.begin(), retired.end(), nullptr), retired.end());
   };
 
-  findings.begin(stats.warp_instructions);
-  if (observer) observer->on_launch(*this, program, config);
+  findings.begin(instructions);
+  observers.tell(&Observer::on_launch, *this, program, config);
   try {
     while (true) {
       while (resident_.size() < wanted && start_one()) {
       }
       if (resident_.empty()) break;
       bool ran = run_pass(program);
-      findings.pass(stats.warp_instructions);
+      findings.pass(instructions);
       for (auto& cluster : resident_) {
         if (!cluster->finished()) continue;
         for (auto& cta : cluster->ctas) {
-          uint64_t issuers =
-              static_cast<uint64_t>(std::count(cta->copy_issuers.begin(), cta->copy_issuers.end(), true));
-          stats.copy_issuing_threads = std::max(stats.copy_issuing_threads, issuers);
-          if (observer) observer->on_cta_end(*cta);
+          observers.tell(&Observer::on_cta_end, *cta);
           // Shared memory is gone for whoever still reads it.
           fill_poison(cta->shared.data(), cta->shared.size());
         }
@@ -427,7 +386,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     clean_up();
     throw;
   }
-  if (observer) observer->on_launch_end(*this);
+  observers.tell(&Observer::on_launch_end, *this);
   flush_printf();
   findings.end();
 }

@@ -31,21 +31,6 @@ struct Schedule {
   std::string text() const;
 };
 
-// Named counters of the process, written by EMU_JSON.
-struct Stats {
-  uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
-  std::array<uint64_t, kClasses> thread_instructions_of = {};  // by Class
-  uint64_t cp_async_issued = 0, cp_async_bytes = 0;
-  uint64_t bulk_load_issued = 0, bulk_load_bytes = 0, bulk_store_issued = 0, bulk_store_bytes = 0;
-  uint64_t tensor_load_issued = 0, tensor_load_bytes = 0, tensor_store_issued = 0, tensor_store_bytes = 0;
-  uint64_t copy_issuing_threads = 0;  // the largest number in one CTA
-  uint64_t mbarrier_init = 0, mbarrier_arrivals = 0, mbarrier_expect_tx_bytes = 0,
-           mbarrier_complete_tx_bytes = 0, mbarrier_phases_completed = 0;
-  uint64_t wgmma_issued = 0, wgmma_flop = 0;
-  uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
-  std::string json() const;  // {"launches":1,...}
-};
-
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
   uint64_t count() const { return static_cast<uint64_t>(x) * y * z; }
@@ -88,7 +73,6 @@ struct Cta {
   std::vector<std::byte> shared;  // [0, kSharedBase) is the system's
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers;  // by shared address
-  std::vector<bool> copy_issuers;          // threads that issued bulk or tensor copies
   uint64_t order = 0;                      // launch order, unique
   bool finished() const;
 
@@ -126,12 +110,12 @@ class Machine {
 
   GlobalMemory memory;
   Schedule schedule;
-  Stats stats;
   std::unique_ptr<AsyncEngine> engine;
-  Observer* observer = nullptr;  // null: nobody watches
-  LaunchFindings findings;       // of the running launch
-  double time_limit_s = 300;     // of one launch
-  uint64_t effects = 0;          // grows with every change another thread could see
+  Observers observers;
+  LaunchFindings findings;    // of the running launch
+  double time_limit_s = 300;  // of one launch
+  uint64_t effects = 0;       // grows with every change another thread could see
+  uint64_t instructions = 0;  // of warps, executed by all launches
   std::mt19937_64 random;
   std::string printf_buffer;  // device printf, flushed at the end of a launch and before a report
 

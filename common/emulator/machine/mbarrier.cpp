@@ -28,17 +28,17 @@ std::string plural(uint64_t n, const char* what) {
 }
 
 void tell(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
-  if (w.machine.observer) w.machine.observer->on_mbarrier(w, in, lane, bar, op, amount, release);
+  w.machine.observers.tell(&Observer::on_mbarrier, w, in, lane, bar, op, amount, release);
   ++w.machine.effects;
 }
 
 // 9.7.13.15.6: the current phase completes when nothing is pending and the tx-count is zero.
-void check_completion(Machine& machine, Mbarrier& bar) {
+void check_completion(Warp& w, const Inst& in, Mbarrier& bar) {
   if (bar.pending != 0 || bar.tx_count != 0) return;
   ++bar.phase;
   bar.pending = bar.expected;
   bar.announced_bytes = bar.landed_bytes = bar.copies_landed = bar.arrived = 0;
-  ++machine.stats.mbarrier_phases_completed;
+  w.machine.observers.tell(&Observer::on_mbarrier_phase, w, in, bar);
 }
 
 void check_tx_range(Warp& w, const Inst& in, int lane, const Mbarrier& bar, int64_t next) {
@@ -64,8 +64,7 @@ void take_arrivals(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t co
   }
   bar.pending -= count;
   bar.arrived += count;
-  w.machine.stats.mbarrier_arrivals += count;
-  if (completes) check_completion(w.machine, bar);
+  if (completes) check_completion(w, in, bar);
 }
 
 }  // namespace
@@ -136,7 +135,6 @@ void mbarrier_init(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address
   bar.init_source = in.source;
   bar.expect_source = -1;
   std::memcpy(cta.shared_at(address, 8), &kMbarrierBytes, 8);
-  ++w.machine.stats.mbarrier_init;
 }
 
 void mbarrier_inval(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
@@ -151,8 +149,7 @@ void mbarrier_expect_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32
   bar.tx_count += bytes;
   bar.announced_bytes += bytes;
   bar.expect_source = in.source;
-  w.machine.stats.mbarrier_expect_tx_bytes += bytes;
-  check_completion(w.machine, bar);
+  check_completion(w, in, bar);
 }
 
 void mbarrier_complete_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint64_t bytes, bool release) {
@@ -161,8 +158,7 @@ void mbarrier_complete_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint
   bar.tx_count -= static_cast<int64_t>(bytes);
   bar.landed_bytes += bytes;
   ++bar.copies_landed;
-  w.machine.stats.mbarrier_complete_tx_bytes += bytes;
-  check_completion(w.machine, bar);
+  check_completion(w, in, bar);
 }
 
 uint64_t mbarrier_arrive(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t count, bool drop,

@@ -62,6 +62,7 @@ void Warp::wake() {
     base_[0] = frame_at(g.frame);
     if (!g.wait.forced && !g.wait.ready(*this, g)) continue;
     if (g.wait.finish) g.wait.finish(*this, g);
+    machine.observers.tell(&Observer::on_wait_end, *this, g);
     g.wait = Wait();
     g.state = Group::State::ready;
     ++g.pc;
@@ -148,8 +149,8 @@ int Warp::run(int budget) {
   }
   wake();
   int executed = 0;
-  bool rest = false;                            // a lane asked to let other warps run
-  std::array<uint64_t, kClasses> threads = {};  // lanes that executed an instruction, by class
+  bool rest = false;  // a lane asked to let other warps run
+  Turn turn;
   const Inst* code = program.code.data();
   while (executed < budget) {
     Group* g = pick();
@@ -164,8 +165,8 @@ int Warp::run(int budget) {
       uint32_t m = g->mask;
       if (in.guard != kNoRef) m &= predicate(in.guard);
       if (m) {
-        threads[static_cast<int>(in.cls)] += static_cast<uint64_t>(__builtin_popcount(m));
-        if (watch_registers) machine.observer->on_instruction(*this, in);
+        turn.lanes[static_cast<size_t>(in.cls)] += static_cast<uint64_t>(__builtin_popcount(m));
+        if (!watchers.empty()) watchers.tell(&Observer::on_instruction, *this, in);
         Flow flow = in.exec(*this, in, m);
         if (flow == Flow::next) {
           ++g->pc;
@@ -177,7 +178,7 @@ int Warp::run(int budget) {
           continue;
         } else if (flow == Flow::converge) {
           g->state = Group::State::converging;
-          threads[static_cast<int>(in.cls)] -= static_cast<uint64_t>(__builtin_popcount(m));
+          turn.lanes[static_cast<size_t>(in.cls)] -= static_cast<uint64_t>(__builtin_popcount(m));
           break;
         } else if (flow == Flow::yield) {
           ++g->pc;
@@ -193,11 +194,9 @@ int Warp::run(int budget) {
     }
     if (live == 0 || rest) break;
   }
-  machine.stats.warp_instructions += static_cast<uint64_t>(executed);
-  for (int i = 0; i < kClasses; ++i) {
-    machine.stats.thread_instructions += threads[i];
-    machine.stats.thread_instructions_of[i] += threads[i];
-  }
+  turn.instructions = static_cast<uint64_t>(executed);
+  machine.instructions += turn.instructions;
+  machine.observers.tell(&Observer::on_turn, *this, turn);
   watch_for_endless_loop(executed);
   return executed;
 }
@@ -240,6 +239,13 @@ void Warp::watch_for_endless_loop(int executed) {
     saved_hash_ = h;
     next_save_ *= 2;
   }
+}
+
+Flow Warp::block(const Wait& wait) {
+  current->wait = wait;
+  current->state = Group::State::blocked;
+  machine.observers.tell(&Observer::on_wait, *this, *current);
+  return Flow::blocked;
 }
 
 Flow Warp::jump(uint32_t target) {
@@ -358,7 +364,7 @@ Flow Warp::return_from(uint32_t mask) {
 }
 
 Flow Warp::exit_lanes(uint32_t mask) {
-  if (machine.observer) machine.observer->on_exit(*this, program.code[current->pc], mask);
+  machine.observers.tell(&Observer::on_exit, *this, program.code[current->pc], mask);
   live &= ~mask;
   current->mask &= ~mask;
   if (current->mask)

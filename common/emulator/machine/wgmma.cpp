@@ -208,8 +208,6 @@ WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, 
   if (quarter.issued == group.first) {  // the first warp to get here
     ++group.first;
     record = {&in, a_bits, b_bits};
-    ++w.machine.stats.wgmma_issued;
-    w.machine.stats.wgmma_flop += 2ull * 64 * static_cast<uint64_t>(shape.n) * static_cast<uint64_t>(shape.k);
   } else if (group.first - quarter.issued <= group.records.size()) {
     if (record.inst != &in)
       w.fault(in, 0, Id::wgmma_not_converged, "the warps of a warpgroup execute different wgmma instructions",

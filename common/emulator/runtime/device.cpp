@@ -131,9 +131,10 @@ Device::Device() {
   machine.schedule = env.schedule;
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
+  machine.observers.add(statistics);
   if (env.check) {
     checker_ = std::make_unique<check::Checker>();
-    machine.observer = checker_.get();
+    machine.observers.add(*checker_);
   }
   workspace_ = machine.memory.allocate(kWorkspaceBytes, "grid synchronisation workspace");
 }

@@ -78,7 +78,7 @@ std::string report_json() {
     separator = ",\n";
   }
   return text +
-         "],\"stats\":" + (Device::exists() ? Device::instance().machine.stats.json() : Stats().json()) +
+         "],\"stats\":" + (Device::exists() ? Device::instance().statistics.stats().json() : Stats().json()) +
          "}\n";
 }
 
