@@ -288,9 +288,13 @@ constexpr FindingId kTable[] = {
      "the program's device code is damaged, compressed or holds no usable PTX",
      "compiled for compute_90a with its PTX kept, uncompressed",
      "nvcc: -gencode, --no-compress"},
+    {Id::ptx_file, "ptx-file", kProgram,
+     "the file that EMU_PTX names is not the device code of this program",
+     "it has every kernel that the host code launches",
+     "the emulator"},
     {Id::bad_environment, "bad-environment", kProgram,
      "an environment variable has a value that is not understood",
-     "EMU_SCHEDULE, EMU_TIME_LIMIT, EMU_CHECK: README.md",
+     "EMU_SCHEDULE, EMU_TIME_LIMIT, EMU_CHECK, EMU_PTX: README.md",
      "the emulator"},
 };
 // clang-format on

@@ -33,7 +33,7 @@ enum class Id : uint8_t {
   bad_free, bad_function_pointer, branch_index,
   // The program and how it is run
   failed_assert, trap, endless_loop, time_limit, launch_configuration, unsupported_instruction,
-  ptx_syntax, module_variable, fat_binary, bad_environment,
+  ptx_syntax, module_variable, fat_binary, ptx_file, bad_environment,
   none,  // no finding: the end of the table
 };
 // clang-format on
