@@ -5,6 +5,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${BUILD_DIR:-$root/build}
+cd "$root" || exit 1
 . "$here/setup_find.sh"
 find_venv
 
@@ -36,9 +37,8 @@ found=
 have ninja && found="$(ninja --version) ($(command -v ninja))"
 report Ninja "$found" "optional" "a faster build; else make"
 
-found=
-have python3 && found="$(python3 --version 2>&1 | sed 's/Python //') ($(command -v python3))"
-need Python "$found" ">= 3.8" "the scripts behind make run and make test"
+find_python && found="$(python_version "$python") ($python)" || found=
+need Python "$found" ">= 3.8" "the commands"
 [ -n "$found" ] || advise Python "sudo apt-get install python3 python3-venv   (make setup does it as root or with sudo)"
 
 found=
@@ -53,26 +53,23 @@ found=
 report matplotlib "${found:+$found ($venv)}" "requirements.txt" "figures only"
 [ -n "$found" ] || advise matplotlib "make setup   (into .venv)"
 
-nvcc= refused=
-candidates="${NVCC:-nvcc /usr/local/cuda/bin/nvcc $(other_nvcc)}"
-old=
-for candidate in $candidates; do
-  version=$(nvcc_version "$candidate")
-  [ -n "$version" ] || continue
-  if version_at_least "$version" 12.4; then nvcc="$version ($(command -v "$candidate"))"; break; fi
-  old="$version at $(command -v "$candidate") is too old"
-done
-need nvcc "${nvcc:-}" ">= 12.4" "the programs; 12.4 is the first with every PTX form used"
-[ -z "$old" ] || [ -n "$nvcc" ] || advise nvcc "$old"
+nvcc=
+while IFS= read -r place; do
+  [ -n "$nvcc" ] || { first_of 12.4 nvcc_version "$place" && nvcc="$(nvcc_version "$found") ($found)"; }
+done <<END
+${NVCC:-$(places_of_nvcc)}
+END
+need nvcc "$nvcc" ">= 12.4" "the programs; 12.4 is the first with every PTX form used"
 [ -n "$nvcc" ] || advise nvcc "make setup   (brings one into .venv, no root needed), or install the CUDA toolkit"
 
 gpu=
-if have python3; then gpu=$(cd "$here" && python3 -B -c 'import run_device; print("\t".join(run_device.describe()))' 2>/dev/null); fi
+[ -z "${python:-}" ] || gpu=$("$python" -B "$here" device 2>/dev/null)
 tab=$(printf '\t')
 report "NVIDIA driver" "${gpu%%"$tab"*}" "optional" "DEVICE=gpu: CUDA at least as new as nvcc's major version"
 report "Hopper GPU" "${gpu#*"$tab"}" "optional, 9.0" "times; without one the emulator runs everything"
 
 echo
+[ -z "$too_old" ] || printf 'too old:\n%s\n' "$too_old"
 if [ -n "$advice" ]; then
   echo "what to type:$advice"
   echo

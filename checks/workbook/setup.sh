@@ -14,7 +14,7 @@ cd "$root" || exit 2
 
 say() { echo "setup: $*"; }
 die() { # die WHAT [LINE]...
-  echo "setup: error: $1" >&2
+  echo "error: $1" >&2
   shift
   for line in "$@"; do echo "  $line" >&2; done
   exit 2
@@ -24,16 +24,16 @@ die() { # die WHAT [LINE]...
 # ---- where we may write
 if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then
   die "cannot write the build folder $build" \
-      "why   the checkout is read-only, or belongs to somebody else" \
-      "try   name a folder of yours: make run BUILD_DIR=/tmp/workbook"
+      "why    the checkout is read-only, or belongs to somebody else" \
+      "try    a folder of yours: make run BUILD_DIR=/tmp/workbook"
 fi
 build=$(cd "$build" && pwd)
 log=$build/setup.log
 find_venv
 
-# ---- what the system has
-can_make_venv() { have python3 && python3 -c 'import venv, ensurepip' 2>/dev/null; }
-have_venv() { [ -x "$venv/bin/python" ] && [ -d "$venv/bin" ] && [ -e "$venv/bin/pip" ]; }
+# ---- system packages: one apt-get call for everything that is missing
+can_make_venv() { [ -n "${python:-}" ] && "$python" -c 'import venv, ensurepip' 2>/dev/null; }
+have_venv() { [ -x "$venv/bin/python" ] && [ -e "$venv/bin/pip" ]; }
 
 as_root=none
 if have apt-get; then
@@ -41,13 +41,11 @@ if have apt-get; then
   elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then as_root=sudo
   fi
 fi
-
-# ---- system packages: one apt-get call for everything that is missing
 wanted=
 find_cxx || wanted="$wanted g++"
 find_cmake || wanted="$wanted cmake"
 find_doctest || wanted="$wanted doctest-dev"
-have python3 || wanted="$wanted python3"
+find_python || wanted="$wanted python3"
 have_venv || can_make_venv || wanted="$wanted python3-venv"
 wanted=${wanted# }
 if [ -n "$wanted" ] && [ "$as_root" != none ]; then
@@ -62,27 +60,15 @@ if [ -n "$wanted" ] && [ "$as_root" != none ]; then
     fi
   done
 fi
-# Without root a package can still be unpacked into the build folder; doctest is one header. If this fails, CMake
-# fetches doctest's own release.
-if ! find_doctest && have apt-get && have dpkg-deb; then
-  mkdir -p "$build/_deps/deb" "$build/_deps/doctest/doctest" &&
-    (cd "$build/_deps/deb" && apt-get -q download doctest-dev && dpkg-deb -x doctest-dev_*.deb .) >>"$log" 2>&1 &&
-    mv "$build/_deps/deb/usr/include/doctest/doctest.h" "$build/_deps/doctest/doctest/" &&
-    say "unpacked the system package doctest-dev into $build/_deps/doctest"
-  rm -rf "$build/_deps/deb"
-fi
-find_cxx || die "no C++ compiler" "try   sudo apt-get install g++" "      or name one: make run CXX=/path/to/g++"
-have python3 || die "no python3" "why   it runs the checks and holds the packages the system lacks" "try   sudo apt-get install python3 python3-venv"
+too_old=
+find_cxx || die "no C++ compiler" "try    sudo apt-get install g++" "       or name one: make run CXX=/path/to/g++"
+find_python || die "no Python 3.8 or newer" "$too_old  why    it runs the commands and holds the packages the system lacks" \
+                   "try    sudo apt-get install python3 python3-venv"
 
 # ---- the local Python environment
 make_venv() {
   have_venv && return 0
-  if can_make_venv && python3 -m venv "$venv" >>"$log" 2>&1; then :
-  elif have virtualenv && virtualenv -q "$venv" >>"$log" 2>&1; then :
-  elif python3 -m pip --python /dev/null --version >/dev/null 2>&1 &&
-       python3 -m venv --without-pip "$venv" >>"$log" 2>&1 &&
-       python3 -m pip --python "$venv/bin/python" install -q pip >>"$log" 2>&1; then :
-  else
+  if ! { can_make_venv && "$python" -m venv "$venv" >>"$log" 2>&1; }; then
     rm -rf "$venv"
     return 1
   fi
@@ -106,66 +92,59 @@ pip_install() {
 why_no_pip() {
   if have_venv; then
     reason=$(sed -n "s/.*connection broken by '\(.*\)': .*/the package index cannot be reached: \1/p" "$build/pip.log" | tail -n 1)
-    echo "why   could not fetch $could_not_fetch: ${reason:-$(grep '^ERROR' "$build/pip.log" | tail -n 1)}"
-  else echo "why   python3 can make no environment here: the module venv is missing (package python3-venv)"
+    echo "why    could not fetch $could_not_fetch: ${reason:-$(grep -E '^ERROR|No space left' "$build/pip.log" | tail -n 1)}"
+  else echo "why    $python can make no environment here: the module venv is missing (package python3-venv)"
   fi
 }
 
 if ! find_cmake; then
-  pip_install "$here/setup_cmake.txt" "CMake" || die "no CMake 3.24 or newer" "$(why_no_pip)" "try   sudo apt-get install cmake python3-venv"
-  find_cmake || die "CMake from the Python packages does not run" "try   $venv/bin/cmake --version"
+  [ -z "$too_old" ] || printf 'setup: CMake 3.24 or newer is needed:\n%s' "$too_old"
+  pip_install "$here/setup_cmake.txt" "CMake" || die "no CMake 3.24 or newer" "$(why_no_pip)" "try    sudo apt-get install cmake python3-venv"
+  find_cmake || die "CMake from the Python packages does not run" "try    $venv/bin/cmake --version"
 fi
 pip_install "$root/requirements.txt" "the Python packages of requirements.txt" ||
   say "warning: no figures and no format check, all else works
   $(why_no_pip)"
 
 # ---- nvcc: 12.4 is the first release with every PTX form used here
-pick_nvcc() { # pick_nvcc CANDIDATE...: the first that is new enough and compiles with a host compiler of this machine
-  for candidate in "$@"; do
-    candidate=$(command -v "$candidate" 2>/dev/null) || continue
-    version=$(nvcc_version "$candidate")
-    [ -n "$version" ] || continue
-    if ! version_at_least "$version" 12.4; then
-      refused="$refused  nvcc $version at $candidate is older than 12.4: not used
-"
-      continue
-    fi
+# pick_nvcc PLACES: the first that is new enough and compiles with a host compiler of this machine.
+pick_nvcc() {
+  nvcc= too_old=
+  while IFS= read -r place; do
+    first_of 12.4 nvcc_version "$place" || continue
     for host in "$cxx" g++-15 g++-14 g++-13 g++-12; do
       have "$host" || continue
-      if echo 'int main() {}' >"$build/probe.cu" && "$candidate" -ccbin "$host" -c "$build/probe.cu" -o "$build/probe.o" >>"$log" 2>&1; then
-        nvcc=$candidate
+      if (cd "$build" && echo 'int main() {}' >probe.cu && "$found" -ccbin "$host" -c probe.cu -o probe.o) >>"$log" 2>&1 </dev/null; then
+        nvcc=$found
         cuda_host=$(command -v "$host")
         rm -f "$build/probe.cu" "$build/probe.o"
         return 0
       fi
     done
-    refused="$refused  nvcc $version at $candidate compiles with no host compiler here: $(tail -n 1 "$log")
+    too_old="$too_old  $found is $version, and compiles with no host compiler here: $(tail -n 1 "$log")
 "
-  done
+  done <<END
+$1
+END
   return 1
 }
-find_nvcc() {
-  nvcc= refused=
-  if [ -n "${NVCC:-}" ]; then
-    pick_nvcc "$NVCC" || die "NVCC=$NVCC cannot be used" "why ${refused:-  it is no nvcc}" "try   another one, or leave NVCC unset: an nvcc is found or fetched"
-    return 0
-  fi
-  pick_nvcc nvcc /usr/local/cuda/bin/nvcc $(other_nvcc)
-}
 # The trial compilation takes half a second, so an earlier answer that still holds is kept.
-earlier=$(sed -n "s/^NVCC='\(.*\)'$/\1/p" "$build/tools.env" 2>/dev/null)
-if [ -n "$earlier" ] && [ -x "$earlier" ] && [ "${NVCC:-$earlier}" = "$earlier" ] && version_at_least "$(nvcc_version "$earlier")" 12.4; then
+earlier=$(sed -n 's/^NVCC=//p' "$build/tools.env" 2>/dev/null)
+too_old=
+if [ -n "$earlier" ] && [ "${NVCC:-$earlier}" = "$earlier" ] && first_of 12.4 nvcc_version "$earlier"; then
   nvcc=$earlier
-  cuda_host=$(sed -n "s/^CUDA_HOST='\(.*\)'$/\1/p" "$build/tools.env")
-elif ! find_nvcc; then
-  [ -n "$refused" ] && printf 'setup: no usable nvcc:\n%s' "$refused"
+  cuda_host=$(sed -n 's/^CUDA_HOST=//p' "$build/tools.env")
+elif [ -n "${NVCC:-}" ]; then
+  pick_nvcc "$NVCC" || die "NVCC=$NVCC cannot be used" "why  ${too_old:-  it is no nvcc}" "try    another one, or leave NVCC unset: an nvcc is found or fetched"
+elif ! pick_nvcc "$(places_of_nvcc)"; then
+  [ -z "$too_old" ] || printf 'setup: no usable nvcc:\n%s' "$too_old"
   pip_install "$here/setup_cuda.txt" "the CUDA compiler (about 100 MB)" ||
     die "no CUDA compiler (nvcc 12.4 or newer), and its Python packages could not be installed" "$(why_no_pip)" \
-        "try   connect this machine to the network, or install the CUDA toolkit and put nvcc on PATH"
+        "try    connect this machine to the network, or install the CUDA toolkit and put nvcc on PATH"
   for home in "$venv"/lib/python3*/site-packages/nvidia/cu13; do
     [ -e "$home/lib64" ] || ln -s lib "$home/lib64" # nvcc looks for cudart in lib64, the packages put it in lib
   done
-  find_nvcc || die "the CUDA compiler from the Python packages does not work" "why ${refused:-  no nvcc in $venv}" "try   make distclean, then make setup"
+  pick_nvcc "$(places_of_nvcc)" || die "the CUDA compiler from the Python packages does not work" "why  ${too_old:-  no nvcc in $venv}" "try    make distclean, then make setup"
   say "using nvcc $(nvcc_version "$nvcc"): $nvcc"
 fi
 
@@ -174,21 +153,23 @@ fi
 find_doctest || doctest=
 case $doctest in "$build"/*) doctest= ;; esac
 # Without the packages of requirements.txt the system's Python does as well, and may have them.
-python=python3
 [ -e "$venv/.installed-requirements.txt" ] && python=$venv/bin/python
 generator="Unix Makefiles"
 have ninja && generator=Ninja
 new=$build/tools.env.new
-cat >"$new" <<END
-# Written by checks/scripts/setup.sh: the tools this build folder uses.
-CMAKE='$cmake'
-CTEST='${cmake%/*}/ctest'
-GENERATOR='$generator'
-CXX_COMPILER='$cxx'
-NVCC='$nvcc'
-CUDA_HOST='$cuda_host'
-DOCTEST='$doctest'
-PYTHON='$(command -v "$python")'
-VENV='$venv'
+cat >"$new" <<END || die "cannot write $new" "why    the disk may be full"
+# Written by setup.sh: the tools this build folder uses, and what was asked of it.
+CMAKE=$cmake
+CTEST=${cmake%/*}/ctest
+GENERATOR=$generator
+CXX_COMPILER=$cxx
+NVCC=$nvcc
+CUDA_HOST=$cuda_host
+DOCTEST=$doctest
+PYTHON=$python
+VENV=$venv
+ASKED_NVCC=${NVCC:-}
+ASKED_CXX=${CXX:-}
+ASKED_VENV_DIR=${VENV_DIR:-}
 END
 if cmp -s "$new" "$build/tools.env"; then rm -f "$new"; else mv "$new" "$build/tools.env"; fi

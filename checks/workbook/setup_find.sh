@@ -14,6 +14,25 @@ version_at_least() {
 cmake_version() { "$1" --version 2>/dev/null | sed -n 's/^cmake version \([0-9][0-9.]*\).*/\1/p'; }
 nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9][0-9.]*\),.*/\1/p'; }
 
+python_version() { "$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null; }
+
+# first_of AT_LEAST VERSION_OF CANDIDATE...: puts the first candidate that is new enough into `found`, and names those that
+# are too old in `too_old`.
+first_of() {
+  found= at_least=$1 version_of=$2
+  shift 2
+  for candidate in "$@"; do
+    candidate=$(command -v "$candidate" 2>/dev/null) || continue
+    version=$($version_of "$candidate")
+    [ -n "$version" ] || continue
+    if version_at_least "$version" "$at_least"; then found=$candidate; return 0; fi
+    too_old="$too_old  $candidate is $version, older than $at_least: not used
+"
+  done
+  return 1
+}
+too_old=
+
 # The Python environment, there or yet to be made: VENV_DIR, else .venv, else one in the build folder. One that somebody
 # else prepared is used as it is, if it is complete.
 find_venv() {
@@ -33,14 +52,8 @@ find_cxx() {
   done
   return 1
 }
-find_cmake() {
-  cmake=
-  for candidate in cmake "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake; do
-    version=$(cmake_version "$candidate")
-    if [ -n "$version" ] && version_at_least "$version" 3.24; then cmake=$(command -v "$candidate"); return 0; fi
-  done
-  return 1
-}
+find_cmake() { first_of 3.24 cmake_version cmake "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake && cmake=$found; }
+find_python() { first_of 3.8 python_version python3 python3.13 python3.12 python3.11 python3.10 python3.9 && python=$found; }
 find_doctest() {
   doctest=
   for candidate in /usr/include /usr/local/include "$build/_deps/doctest"; do
@@ -48,8 +61,9 @@ find_doctest() {
   done
   return 1
 }
-# Places of nvcc besides PATH and /usr/local/cuda, newest first, the local environment last.
-other_nvcc() {
+# Places of nvcc, a line each: PATH, the usual folder, others from the newest on, the local environment.
+places_of_nvcc() {
+  printf '%s\n' nvcc /usr/local/cuda/bin/nvcc
   ls -d /usr/local/cuda-*/bin/nvcc /opt/cuda/bin/nvcc 2>/dev/null | sort -rV
   ls -d "$venv"/lib/python3*/site-packages/nvidia/cu13/bin/nvcc 2>/dev/null
 }
