@@ -182,6 +182,8 @@ def build_command(targets):
 def clean(everything=False):
     """Removes the build folder, and with `everything` the local Python environment."""
     folders = [BUILD] + ([ROOT / ".venv", ROOT / "build-asan"] if everything else [])
+    if BUILD.exists() and any(BUILD.iterdir()) and not any((BUILD / n).exists() for n in ("tools.env", "setup.log", "CMakeCache.txt", ".lock")):
+        raise Stop(f"{shown(BUILD)} is no build folder", ("why", "nothing in it is from a build"), ("try", "remove it yourself"))
     if BUILD.exists():
         with locked():
             gone = BUILD.with_name(f"{BUILD.name}.{int(time.time())}")

@@ -41,7 +41,7 @@ def expression():
 
 def chosen(wanted, known):
     """The tests that TESTS may mean: those it names, and what stands for cases that only a program itself can list."""
-    lead = re.match(r"(?:[\w ]|\\.)*", wanted.pattern.lstrip("^"))[0].replace("\\", "")
+    lead = re.match(r"(?:[\w ]|\\.|\.(?![*+?]))*", wanted.pattern.lstrip("^"))[0].replace("\\", "")
     close = lambda name: name.startswith(lead) or lead.startswith(name) if "." in lead else True
     return [n for n in known if wanted.search(n) or (n.endswith(NOT_BUILT) and close(n[:-len(NOT_BUILT)]))]
 

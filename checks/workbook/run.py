@@ -47,7 +47,7 @@ class Run:
         if self.code is None:
             return "stopped"
         said = self.result.get("verdict")
-        if said and (self.code != OK or said == "right"):
+        if said:
             return "error" if said == "right" and self.code != OK else said
         return {OK: "right", WRONG: "wrong", BAD_INPUT: "refused", TODO_OPEN: "todo", SKIPPED: "skipped"}.get(self.code, "error")
 
