@@ -13,7 +13,8 @@ import time
 from workbook.base import BUILD, OK, ROOT, Stop, load_text, save_text, shown
 
 HERE = ROOT / "checks" / "workbook"
-QUIET = re.compile(r"\[0/\d+\] Re-checking|ninja: no work|.*Built target|Consolidate compiler|-- |\[\d+/\d+\] Re-running CMake")
+QUIET = re.compile(r"\[0/\d+\] Re-checking|ninja: no work|.*Built target|Consolidate compiler|-- |\[\d+/\d+\] Re-running CMake|"
+                   r"ninja: build stopped: interrupted")
 DISK_FULL = "No space left on device"
 BROKEN = re.compile(r"ninja: (error: (?!build stopped)|fatal)|CMake Error|No rule to make target|file truncated|"
                     r"file format not recognized|file in wrong format|malformed archive|is not a (?:directory|regular file)")
@@ -142,6 +143,8 @@ def call_build(targets):
     finally:
         with contextlib.suppress(KeyboardInterrupt):
             process.wait()
+    if "interrupted by user" in "\n".join(lines[-3:]):
+        raise KeyboardInterrupt
     return process.returncode, "\n".join(lines)
 
 

@@ -14,20 +14,17 @@ from workbook.run import clean_environment
 
 
 NOT_BUILT = "not built"  # stands for the cases of a doctest program that is yet to be built (checks/cases.cmake)
-LESSON = ("check.lesson.{0}", "solutions.{0}.emu", "lessons.{0}.emu", "todos.{0}.emu")
-# What a test needs, by the first word of its name; {0} is the second.
-NEEDS = {"lesson": LESSON, "emulator": ("check.emulator.{0}",), "host": ("check.host.{0}", "ladder"), "script": ("ladder",),
-         "program": ("programs.{0}.emu",), "pipeline": ("pipelines.{0}.emu",), "recorded": ("recorded.{0}.emu",)}
+LESSON = ("solutions.{0}.emu", "lessons.{0}.emu", "todos.{0}.emu")
 
 
 def known_tests():
-    """The names of the tests that CTest knows now."""
+    """{name: words of its command} of the tests that CTest knows now."""
     said = subprocess.run([build.tools()["CTEST"], "--test-dir", str(BUILD), "--show-only=json-v1"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL).stdout
     try:
-        return [test["name"] for test in json.loads(said)["tests"]]
+        return {test["name"]: test.get("command", []) for test in json.loads(said)["tests"]}
     except (ValueError, KeyError):
-        return []
+        return {}
 
 
 def expression():
@@ -48,17 +45,18 @@ def chosen(wanted, known):
 
 def targets(names, known):
     """What has to be built for these tests; nothing in particular (all) where that is not known or would be all."""
-    if len(names) == len(known):
+    if len(names) == len(known) or build.tools()["GENERATOR"] != "Ninja":  # only Ninja builds a file by its name
         return []
     found = set()
     for name in names:
         kind, word = (name.split(".") + [""])[:2]
-        if kind == "bug":
+        found.update(w[len(f"{BUILD}/"):] for w in known[name] if w.startswith(f"{BUILD}/"))
+        if kind == "lesson":
+            found.update(need.format(word) for need in LESSON)
+        elif kind == "bug":
             found.add(bugs.find(word).target)
-        elif kind in NEEDS and name not in ("emulator.fuzz", "program.copy_bandwidth"):
-            found.update(need.format(word) for need in NEEDS[kind])
-        else:
-            return []
+        elif kind in ("script", "host"):
+            found.add("ladder")
     return sorted(found)
 
 
