@@ -1,7 +1,5 @@
 """What is asked of the bugs: list, show, test, and the table of checks/bugs/README.md."""
 
-import textwrap
-
 from workbook import bugs
 from workbook.base import CYAN, DIM, GREEN, OK, RED, WRONG, Stop, colour, load_text, save_text, shown
 from workbook.program import DoesNotCompile

@@ -35,6 +35,11 @@ def tools():
     path = BUILD / "tools.env"
     if not path.exists():
         raise Stop(f"{shown(path)} does not exist", ("why", "setup has not run for this build folder"), ("try", "make setup"))
+    return settings(path)
+
+
+def settings(path):
+    """The lines NAME=value of a file."""
     return dict(line.split("=", 1) for line in load_text(path).splitlines() if "=" in line and not line.startswith("#"))
 
 
@@ -104,7 +109,7 @@ def configure():
     with contextlib.suppress(FileNotFoundError):
         mark.unlink()
     command = [found["CMAKE"], "--fresh", "-S", ROOT, "-B", BUILD, "-G", found["GENERATOR"], "-DCMAKE_BUILD_TYPE=Release",
-               "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_CXX_COMPILER={found['CXX_COMPILER']}",
+               f"-DCMAKE_CXX_COMPILER={found['CXX_COMPILER']}",
                f"-DCMAKE_CUDA_COMPILER={found['NVCC']}", f"-DCMAKE_CUDA_HOST_COMPILER={found['CUDA_HOST']}",
                f"-DPython3_EXECUTABLE={found['PYTHON']}", *shlex.split(os.environ.get("CMAKE_FLAGS", ""))]
     with open(log, "w") as sink:
@@ -177,15 +182,16 @@ def prepare(*targets, again=False):
         build(*targets)
 
 
-def build_command(targets):
-    prepare(*targets, again=True)
+def build_command():
+    prepare(again=True)
     return OK
 
 
 def clean(everything=False):
     """Removes the build folder, and with `everything` the local Python environment."""
     folders = [BUILD] + ([ROOT / ".venv", ROOT / "build-asan"] if everything else [])
-    if BUILD.exists() and any(BUILD.iterdir()) and not any((BUILD / n).exists() for n in ("tools.env", "setup.log", "CMakeCache.txt", ".lock")):
+    marks = ("tools.env", "setup.log", "CMakeCache.txt", ".lock")
+    if BUILD.exists() and any(BUILD.iterdir()) and not any((BUILD / mark).exists() for mark in marks):
         raise Stop(f"{shown(BUILD)} is no build folder", ("why", "nothing in it is from a build"), ("try", "remove it yourself"))
     if BUILD.exists():
         with locked():

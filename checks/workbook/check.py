@@ -21,6 +21,7 @@ from workbook.nvcc import registers
 from workbook.run import Run, run
 
 CASE_LIMIT_S, TRY_LIMIT_S = 600, 120
+PRINTED = 100  # lines of a program's own that are shown
 PROJECT = "--test-suite-exclude=project"
 GROUP = "student"  # the folder of the build that holds the students' programs
 
@@ -194,11 +195,15 @@ def result_path(lesson):
 
 
 def digest(lesson):
-    return hashlib.sha256(lesson.exercise.read_bytes()).hexdigest()
+    """What tells the file as it is from others; '' where there is none."""
+    try:
+        return hashlib.sha256(lesson.exercise.read_bytes()).hexdigest()
+    except FileNotFoundError:  # an editor may be replacing it
+        return ""
 
 
 def remember(lesson, found, hashed):
-    headline = "" if found.verdict == "right" or not found.lines else found.lines[0]
+    headline = "" if found.verdict == "right" or not found.lines else re.sub(r"\x1b\[\d+m", "", found.lines[0])
     save_text(result_path(lesson), json.dumps({"hash": hashed, "verdict": found.verdict, "headline": headline}) + "\n")
 
 
@@ -217,11 +222,10 @@ def check(wanted=None, every=False):
     choice = device.choose("emu")
     rows, all_right = [], True
     for lesson in chosen:
-        if not lesson.exercise.exists():
-            raise Stop(f"{shown(lesson.exercise)} does not exist", ("try", f"make reset-{lesson.number}"))
         hashed = digest(lesson)
-        found = judge(lesson, choice, every)
-        print_judgement(lesson, found)
+        found = judge(lesson, choice, every) if hashed else Judgement("missing", [f"start it again: make reset-{lesson.number}"])
+        if wanted or found.verdict != "TODO open":  # of many files the table says which are open
+            print_judgement(lesson, found)
         remember(lesson, found, hashed)
         all_right = all_right and found.verdict == "right"
         rows.append([lesson.name, found.verdict, found.passed, found.failed])
@@ -269,6 +273,13 @@ def schedule():
     return wanted
 
 
+def print_own(lines):
+    """What the program itself printed, apart from what is said of it; not more than a few screens."""
+    lines = list(lines)
+    more = [f"... and {len(lines) - PRINTED} lines more"] if lines[PRINTED:] else []
+    print("".join(f"  | {line}\n" for line in lines[:PRINTED] + more), end="")
+
+
 def try_lesson(wanted):
     lesson, words, order = lessons(wanted)[0], arguments(), schedule()
     choice = device.choose("emu")
@@ -277,11 +288,11 @@ def try_lesson(wanted):
     except program.DoesNotCompile as error:
         print("\n".join(compile_report.refusal(error, lesson.exercise)))
         return WRONG
-    done = run([executable, *words], TRY_LIMIT_S, json_option=True, EMU_SCHEDULE=order, **choice.environment)
+    done = run([executable, *words], TRY_LIMIT_S, json_option=True, EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20,
+               **choice.environment)
     size = " x ".join(str(done.result[d]) for d in "mnk") if all(d in done.result for d in "mnk") else ""
     print(f"{shown(lesson.exercise)}  {size}  {order if choice.device == 'emu' else choice.name}\n")
-    printed = [line for line in report.own_lines(done.output, done.findings)[1:] if done.verdict == "right" and line.strip()]
-    print("".join(f"  | {line}\n" for line in printed[:20]), end="")
+    print_own(line for line in report.own_lines(done.output, done.findings) if not line.startswith(f"{lesson.name}: "))
     return show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
 
 
@@ -301,8 +312,8 @@ def try_file(name):
         except program.DoesNotCompile as error:
             print("\n".join(compile_report.refusal(error, source)))
             return WRONG
-    done = run([out, *words], TRY_LIMIT_S, EMU_SCHEDULE=order, **choice.environment)
-    print("".join(f"  | {line}\n" for line in report.own_lines(done.output, done.findings)), end="")
+    done = run([out, *words], TRY_LIMIT_S, EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
+    print_own(report.own_lines(done.output, done.findings))
     return show_run(done, source, choice)
 
 
@@ -311,11 +322,8 @@ def watch(wanted):
     lesson, last = lessons(wanted)[0], None
     device.choose("emu")
     while True:
-        try:
-            now = digest(lesson)
-        except OSError:  # an editor may be replacing it
-            now = last
-        if now != last:
+        now = digest(lesson)
+        if now and now != last:
             last = now
             print(f"\n---- {time.strftime('%H:%M:%S')}  {shown(lesson.exercise)}", flush=True)
             try:

@@ -4,16 +4,15 @@ import argparse
 import os
 import subprocess
 import sys
-import textwrap
 
-from workbook import build, device
-from workbook.base import BUILD, OK, ROOT, WIDTH, WRONG, Stop, paragraph, shown
+from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
+from workbook import recorded, report, student
+from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
+from workbook.program import DoesNotCompile
 
 
 def break_it(lesson, name):
     """The bugs of a lesson; or one of them: its diff, a run, and what it showed."""
-    from workbook import bug_commands, bugs, report
-    from workbook.program import DoesNotCompile
     if not name:
         return bug_commands.list_bugs(lesson)
     bug = bugs.find_bug(lesson, name)
@@ -35,7 +34,6 @@ def break_it(lesson, name):
 
 
 def bugs_command(options):
-    from workbook import bug_commands, bug_record
     if options.action == "test":
         return bug_commands.test(options.program, options.name)
     if options.action == "list":
@@ -75,7 +73,6 @@ def fuzz(words):
 
 def pipeline(path):
     """A right program of checks/pipelines: no finding, neither error nor advice, under every schedule."""
-    from workbook import bugs
     found = bugs.judge(path, None, [""])
     print("\n".join(f"{schedule}: {said}" for _, schedule, said in found) or f"{os.path.basename(path)}: right, with no finding")
     if found:
@@ -90,61 +87,61 @@ def describe_device():
     return OK
 
 
+def try_it(lesson, file):
+    if bool(lesson) == bool(file):
+        raise Stop("try what?", ("try", "make try-04, or make try FILE=my_kernel.cu"))
+    return check.try_lesson(lesson) if lesson else check.try_file(file)
+
+
 def parser():
     root = argparse.ArgumentParser(prog="workbook", description="The workbook's tool; `make` lists what it is used for.")
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
     commands.required = True
 
     def add(name, call, text, *arguments):
+        """A command. An argument is a name, with ? where it may be left out; or an option."""
         sub = commands.add_parser(name, help=text, description=text)
-        for names, settings in arguments:
-            sub.add_argument(*names.split(), **settings)
+        for argument in arguments:
+            if argument.startswith("-"):
+                sub.add_argument(argument, action="store_true")
+            else:
+                sub.add_argument(argument.rstrip("?"), **({"nargs": "?"} if argument.endswith("?") else {}))
         sub.set_defaults(call=call)
         return sub
 
-    def arg(names, **settings):
-        return names, settings
-
-    def late(module, function, *values):
-        """Calls a function of a module that only this command needs; values(options) are its arguments."""
-        def call(options):
-            return getattr(__import__(f"workbook.{module}", fromlist=[function]), function)(*(v(options) for v in values))
-        return call
-
-    env = lambda name: (lambda _: os.environ.get(name, ""))
-    of = lambda name: (lambda options: getattr(options, name))
-    lesson, perhaps = arg("lesson"), arg("lesson", nargs="?")
-    write = arg("--write", action="store_true")
-    add("help", late("docs", "help_text"), "the commands of make")
-    add("setup", lambda _: build.setup_command(), "find the tools, bring in what is missing")
-    add("build", lambda o: build.build_command(o.targets), "setup, and build targets of CMake", arg("targets", nargs="*"))
-    add("clean", lambda o: build.clean(o.all), "remove the build folder", arg("--all", action="store_true", help="and .venv"))
-    add("run", late("ladder", "climb", of("lesson")), "run the worked programs; options in ARGS", perhaps)
-    add("test", late("ctest", "test"), "the project's own tests, or those that TESTS names")
-    add("check", late("check", "check", of("lesson"), env("ALL")), "check the student's file, or all; ALL=1: every case", perhaps)
-    add("try", lambda o: late("check", "try_lesson" if o.lesson else "try_file", lambda _: o.lesson or os.environ.get("FILE", ""))(o),
-        "run the student's file, or FILE=x.cu, once under the checker; ARGS, SCHEDULE", perhaps)
-    add("watch", late("check", "watch", of("lesson")), "check the file whenever it is saved", lesson)
-    for name, text in (("hint", "what the first open TODO is about"), ("diff", "what the lesson changes in the one before")):
-        add(name, late("student", name, of("lesson")), text, lesson)
-    add("reset", late("student", "reset", of("lesson"), lambda _: os.environ.get("CONFIRM") == "yes"),
-        "start the file again; CONFIRM=yes: do not ask", lesson)
-    add("status", late("student", "status"), "what is open, right or wrong")
-    add("next", late("student", "next_step"), "what to do now")
-    add("break", lambda o: break_it(o.lesson, os.environ.get("BUG", "")), "the lesson's bugs; BUG=name: run one", lesson)
-    add("device", lambda _: describe_device(), "what driver and GPU are here")
-    add("bench", lambda _: bench(late("check", "arguments")(None)), "time the ladder on a Hopper GPU; options in ARGS")
-    add("plots", lambda _: plots(), "draw the figures from the data")
-    add("bench-emulator", late("bench_emulator", "bench", of("repeat"), of("csv")), "the emulator's speed",
-        arg("--repeat", type=int, default=5), arg("--csv"))
-    add("fuzz", lambda _: fuzz(late("check", "arguments")(None)), "random pipelines, and mistakes in them; options in ARGS")
-    add("record", late("recorded", "record"), "record the answers of a Hopper GPU")
-    add("compare", late("recorded", "compare", of("name"), of("program")), "an emulator build with its record", arg("name"), arg("program"))
-    add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", arg("program"))
-    add("quotes", late("docs", "quotes", of("write")), "compare what the documents quote, or renew it", write)
-    add("format", late("docs", "layout", lambda o: not o.check), "lay out the C++ and CUDA files", arg("--check", action="store_true"))
-    add("exercise", late("lessons", "exercise", lambda o: o), "what tests and authors ask of exercises",
-        arg("action", choices=["check", "write", "one-at-a-time"]), perhaps, arg("-o --output"))
+    env = lambda name: os.environ.get(name, "")
+    words = check.arguments  # ARGS
+    add("help", lambda o: docs.help_text(), "the commands of make")
+    add("setup", lambda o: build.setup_command(), "find the tools, bring in what is missing")
+    add("build", lambda o: build.build_command(), "setup, and build everything")
+    add("clean", lambda o: build.clean(o.all), "remove the build folder; --all: and .venv", "--all")
+    add("run", lambda o: ladder.climb(o.lesson), "run the worked programs; options in ARGS", "lesson?")
+    add("test", lambda o: ctest.test(), "the project's own tests, or those that TESTS names")
+    add("check", lambda o: check.check(o.lesson, env("ALL")), "check the student's file, or all; ALL=1: every case", "lesson?")
+    add("try", lambda o: try_it(o.lesson, env("FILE")), "run the student's file, or FILE=x.cu, once; ARGS, SCHEDULE", "lesson?")
+    add("watch", lambda o: check.watch(o.lesson), "check the file whenever it is saved", "lesson")
+    add("hint", lambda o: student.hint(o.lesson), "what the first open TODO is about", "lesson")
+    add("diff", lambda o: student.diff(o.lesson), "what the lesson changes in the one before", "lesson")
+    add("reset", lambda o: student.reset(o.lesson, env("CONFIRM") == "yes"), "start the file again; CONFIRM=yes: do not ask", "lesson")
+    add("status", lambda o: student.status(), "what is open, right or wrong")
+    add("next", lambda o: student.next_step(), "what to do now")
+    add("break", lambda o: break_it(o.lesson, env("BUG")), "the lesson's bugs; BUG=name: run one", "lesson")
+    add("device", lambda o: describe_device(), "what driver and GPU are here")
+    add("bench", lambda o: bench(words()), "time the ladder on a Hopper GPU; options in ARGS")
+    add("plots", lambda o: plots(), "draw the figures from the data")
+    emulator = add("bench-emulator", lambda o: bench_emulator.bench(o.repeat, o.csv), "the emulator's speed")
+    emulator.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
+    emulator.add_argument("--csv", help="a file that gets the table, too")
+    add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
+    add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
+    add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
+    add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")
+    add("quotes", lambda o: docs.quotes(o.write), "compare what the documents quote; --write: renew it", "--write")
+    add("format", lambda o: docs.layout(not o.check), "lay out the C++ and CUDA files; --check: only compare", "--check")
+    authors = add("exercise", lessons.exercise, "what the build and authors ask of exercises")
+    authors.add_argument("action", choices=["check", "write", "one-at-a-time"])
+    authors.add_argument("lesson", nargs="?")
+    authors.add_argument("-o", "--output")
 
     corpus = add("bugs", bugs_command, "the corpus of deliberate bugs").add_subparsers(dest="action", metavar="ACTION")
     corpus.required = True
@@ -154,7 +151,6 @@ def parser():
     corpus.add_parser("list", help="all bugs")
     corpus.add_parser("readme", help="the table of checks/bugs/README.md").add_argument("--check", action="store_true")
     corpus.add_parser("merge", help="a record into the patches").add_argument("file")
-    from workbook import bug_record
     for name, text in (("record", "measure on a Hopper GPU"), ("renew", "record, merge and write the table")):
         bug_record.options(corpus.add_parser(name, help=text))
     return root

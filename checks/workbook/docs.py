@@ -101,7 +101,8 @@ VERSION = "14."  # another version lays the code out differently
 
 
 def find_clang_format():
-    inside = [str(p) for p in Path(tools()["VENV"]).glob("lib/python3*/site-packages/clang_format/data/bin/clang-format")]
+    venv = tools()["VENV"] if (BUILD / "tools.env").exists() else base.ROOT / ".venv"
+    inside = [str(p) for p in Path(venv).glob("lib/python3*/site-packages/clang_format/data/bin/clang-format")]
     for candidate in (*inside, "clang-format-14", "clang-format"):
         path = shutil.which(candidate)
         if path and f"version {VERSION}" in run([path, "--version"], TIME_LIMIT_S).output:
@@ -122,6 +123,6 @@ def layout(write):
     wrong = sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: error: code should be clang-formatted", done.output, re.M)))
     if not wrong and done.code != OK:
         raise Stop("clang-format failed", ("why", done.output[:400]))
-    print("\n".join([f"not laid out as .clang-format says: {name}" for name in wrong] + [f"{len(wrong)} of {len(files)} files; try: make format"])
-          if wrong else f"{len(files)} files are laid out as .clang-format says")
+    print("".join(f"not laid out as .clang-format says: {name}\n" for name in wrong) +
+          (f"{len(wrong)} of {len(files)} files; try: make format" if wrong else f"{len(files)} files are laid out as .clang-format says"))
     return WRONG if wrong else OK

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from workbook.base import BUILD, ROOT, Stop, load_text, save_text, shown
-from workbook.build import DISK_FULL, tools
+from workbook.build import DISK_FULL, settings
 from workbook.nvcc import safe
 
 CODE = {"emu": "compute_90a", "gpu": "[compute_90a,sm_90a]"}
@@ -51,14 +51,26 @@ def flags():
     return kept
 
 
-def libraries(device):
-    """What a program is linked with; CMake writes it down."""
-    path = BUILD / "libraries.txt"
+@functools.lru_cache(maxsize=None)
+def linking():
+    """Compilers and libraries of the build, as CMake has written them down."""
     try:
-        host, emulator, *others = load_text(path).splitlines()
-    except (OSError, ValueError):
-        raise Stop("the build does not say what it links", ("where", shown(path)), ("try", "make clean, then again"))
-    return [host, *([emulator] if device == "emu" else []), *filter(None, others)]
+        return settings(BUILD / "link.txt")
+    except OSError:
+        raise Stop("the build does not say what it links", ("where", shown(BUILD / "link.txt")), ("try", "make clean, then again"))
+
+
+def link(made, out, device, source):
+    """The program of an object, unless it is there and newer than all it is made of."""
+    said = linking()
+    libraries = [said["LAB_HOST"], *([said["EMULATOR"]] if device == "emu" else [])]
+    inputs = [made, *(Path(name) for name in libraries)]
+    if out.exists() and out.read_bytes()[:2] != b"#!" and all(i.stat().st_mtime < out.stat().st_mtime for i in inputs):
+        return
+    part = out.with_name(f"{out.name}.{os.getpid()}")
+    linker = [said["CXX"]] if device == "emu" else [said["NVCC"], "-ccbin", said["CUDA_HOST"], "-arch=sm_90a", "-cudart", "static"]
+    call(safe([*linker, str(made), "-o", str(part), *libraries, *filter(None, said["LIBRARIES"].split(";"))], BUILD), source)
+    part.replace(out)
 
 
 def host_text(text):
@@ -174,27 +186,21 @@ def make(source, out, device="emu", right=None, text=None):
     made = compile_file(source, out.with_suffix(f".{device}.o"), device, text)
     if device == "emu":
         save_text(out.with_suffix(".ptx"), ptx_of(made))
-    inputs = [made, *(Path(name) for name in libraries(device) if name.startswith("/"))]
-    newest = max(i.stat().st_mtime for i in inputs if i.exists())
-    if not out.exists() or out.stat().st_mtime <= newest or out.read_bytes()[:2] == b"#!":
-        part = out.with_name(f"{out.name}.{os.getpid()}")
-        linker = ([tools()["CXX_COMPILER"]] if device == "emu" else
-                  [tools()["NVCC"], "-ccbin", tools()["CUDA_HOST"], "-arch=sm_90a", "-cudart", "static"])
-        call(safe([*linker, str(made), "-o", str(part), *libraries(device)], BUILD), source)
-        part.replace(out)
+        save_text(out.with_suffix(".ptx.key"), "")  # not what compile_file makes
+    link(made, out, device, source)
     return out
 
 
 @functools.lru_cache(maxsize=None)
 def kernels_of_program(path):
     """The kernels of a program's own module: those named in the PTX beside the host code, not of the library's modules."""
-    return kernels(path) - kernels(libraries("emu")[0])
+    return kernels(path) - kernels(linking()["LAB_HOST"])
 
 
 def assemble(ptx):
     """What ptxas says of a PTX file: its resource report and remarks."""
     try:
-        done = subprocess.run(safe([tools()["NVCC"], "-arch=sm_90a", "-cubin", str(ptx), "-Xptxas", "-v", "-o", os.devnull], BUILD),
+        done = subprocess.run(safe([linking()["NVCC"], "-arch=sm_90a", "-cubin", str(ptx), "-Xptxas", "-v", "-o", os.devnull], BUILD),
                               cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.stdout.decode("utf-8", "replace")
     except OSError:

@@ -72,7 +72,7 @@ def own_lines(output, findings):
     """What a program printed, without the heads of a lesson's program and without the emulator's words on its findings."""
     titles, out, inside = {f"{f['id']}: {f['title']}" for f in findings}, [], False
     for line in output.splitlines():
-        inside = line in titles or (inside and line.startswith("  "))
+        inside = line in titles or (titles and line.startswith("cudaError")) or (inside and line.startswith("  "))
         if not inside and not line.startswith(HEADS):
             out.append(line)
     return out

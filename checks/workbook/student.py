@@ -87,7 +87,7 @@ def status():
     for lesson in lessons():
         todos, (verdict, headline) = open_todos(lesson), last_result(lesson)
         result = "open: " + " ".join(number for _, number, _ in todos) if todos else SAID.get(verdict, verdict)
-        cause = headline.split(":")[0] if verdict in ("wrong", "right, but") and not todos else ""
+        cause = headline.split(":")[0] if verdict == "wrong" and not todos else ""
         rows.append([lesson.name, result, shown(lesson.exercise), cause])
     table(["lesson", "result", "file", "found"], rows,
           lambda i, cell: verdict_colour(cell) if i == 1 and not cell.startswith(("open", *SAID.values())) else None)

@@ -27,6 +27,7 @@ class Arguments(Tree):
         self.refused(["run", "01"], "ARGS='", ARGS="'")
         self.refused(["try", "01"], "SCHEDULE=soon is no schedule", SCHEDULE="soon")
         self.refused(["try"], "FILE=none.cu does not exist", FILE="none.cu")
+        self.refused(["try"], "make try FILE=my_kernel.cu")
         self.refused(["test"], "TESTS=[ is no regular expression", TESTS="[")
 
     def test_what_needs_a_gpu(self):

@@ -94,6 +94,6 @@ class Tree(unittest.TestCase):
         command = f'{names["NVCC"]} -I"{self.root}/common" -O3 --generate-code=arch=compute_90a -x cu -c x.cu -o x.o'.replace("'", "\\'")
         self.write("build/compile_commands.json", json.dumps([{"file": str(self.root / "solutions/01_first.cu"), "command": command.replace(
             str(names["NVCC"]).replace("'", "\\'"), '"' + str(names["NVCC"]) + '"')}]))
-        self.write("build/libraries.txt", f"{self.root}/build/lab.a\n{self.root}/build/emulator.a\n-ldl\n")
+        self.write("build/link.txt", f"CXX=/bin/true\nNVCC={names['NVCC']}\nLAB_HOST={self.root}/build/lab.a\nLIBRARIES=-ldl;\n")
         self.write("build/lab.a", "")
         self.write("build/solutions/01_first.emu", "#!/bin/sh\n# .entry gemm\n", True)
