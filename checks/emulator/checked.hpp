@@ -44,15 +44,14 @@ struct Tensor {
   int swizzle;  // as CUtensorMapSwizzle
 
   std::string declare(emu_test::Runner& runner) const {
-    const uint64_t size[] = {columns, rows}, stride[] = {2 * columns};
-    const uint32_t box[] = {box_columns, box_rows}, step[] = {1, 1};
     const std::vector<uint16_t> ones(columns * rows, 0x3F80);
     const uint64_t address = runner.machine.memory.allocate(2 * ones.size(), "tensor");
     std::memcpy(runner.machine.memory.at(address, 2 * ones.size()), ones.data(), 2 * ones.size());
     alignas(64) std::byte bytes[emu::kTensorMapBytes];
     std::string why, text = ".const .align 128 .b8 map[128] = {";
-    const int code =
-        emu::encode_tensor_map(bytes, 1, 2, address, size, stride, box, step, 0, swizzle, 0, 0, &why);
+    rules::TensorMapArguments map = {1, 2, address, {columns, rows}, {2 * columns}, {box_columns, box_rows}};
+    map.swizzle = swizzle;
+    const int code = emu::encode_tensor_map(bytes, map, &why);
     CAPTURE(why);
     REQUIRE(code == 0);
     for (size_t i = 0; i < sizeof bytes; ++i)

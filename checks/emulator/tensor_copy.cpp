@@ -46,8 +46,17 @@ struct Tensor {
   Options options(const char* schedule) {
     alignas(64) std::byte bytes[emu::kTensorMapBytes];
     std::string why;
-    const int code = emu::encode_tensor_map(bytes, spec.type, spec.rank, address, spec.size, spec.stride,
-                                            spec.box, spec.step, 0, spec.swizzle, 0, spec.fill, &why);
+    rules::TensorMapArguments map;
+    map.type = spec.type;
+    map.rank = spec.rank;
+    map.address = address;
+    std::copy_n(spec.size, 5, map.size);
+    std::copy_n(spec.stride, 4, map.stride_bytes);
+    std::copy_n(spec.box, 5, map.box);
+    std::copy_n(spec.step, 5, map.element_stride);
+    map.swizzle = spec.swizzle;
+    map.oob_fill = spec.fill;
+    const int code = emu::encode_tensor_map(bytes, map, &why);
     CAPTURE(why);
     REQUIRE(code == 0);
     Options o;

@@ -127,6 +127,11 @@ constexpr FindingId kTable[] = {
      "a map is encoded on the host, 64-byte aligned, in param, const or global memory, with the rank and "
      "the element type that the instruction needs",
      "9.7.9.27.1.2; cuTensorMapEncodeTiled of the driver"},
+    {Id::tensor_map_unchecked, "tensor-map-unchecked", kTiles,
+     "a tensor map is encoded with values that the driver accepts although the manual rules them out, or that are hardly "
+     "meant: a box that no CTA can hold, strides that make elements overlap",
+     "the rules of cuTensorMapEncodeTiled that it does not check itself",
+     "cuTensorMapEncodeTiled of the driver", Grade::advice},
     {Id::missing_tensormap_fence, "missing-tensormap-fence", kTiles,
      "a copy uses a tensor map that a thread has changed in memory, with nothing to make the change "
      "visible to it",

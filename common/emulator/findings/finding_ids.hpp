@@ -20,8 +20,8 @@ enum class Id : uint8_t {
   barrier_not_initialised, barrier_reinitialised, missing_init_fence, barrier_elsewhere,
   barrier_state,
   // Tiles, tensor maps and copies
-  swizzle_mismatch, misaligned_tile, tensor_map_invalid, missing_tensormap_fence,
-  map_edited_in_flight, misaligned_box, store_before_tensor, copy_size, multicast_mask,
+  swizzle_mismatch, misaligned_tile, tensor_map_invalid, tensor_map_unchecked,
+  missing_tensormap_fence, map_edited_in_flight, misaligned_box, store_before_tensor, copy_size, multicast_mask,
   // The tensor core
   accumulator_in_flight, missing_wgmma_fence, wgmma_not_converged, wgmma_descriptor_differs,
   descriptor_unused_bits,

@@ -6,24 +6,17 @@
 
 #include "emulator/machine/async.hpp"
 #include "emulator/machine/mbarrier.hpp"
+#include "rules/limits.hpp"
 
 namespace emu {
 
 namespace {
 
-constexpr int kSlice = 2048;           // instructions a warp may run before others get a turn
-constexpr int kMultiprocessors = 132;  // as on an H200; bounds how many CTAs can be resident
+using rules::kMultiprocessors;  // bounds how many CTAs can be resident
+
+constexpr int kSlice = 2048;      // instructions a warp may run before others get a turn
 constexpr int kForcedRounds = 3;  // how often waits that may fail are made to, before a deadlock is reported
 constexpr size_t kRetiredLimit = 64;  // finished CTAs kept for operations still in flight
-
-[[noreturn]] void config_fault(const Program& p, const std::string& title, const std::string& hint) {
-  Finding f(Id::launch_configuration);
-  f.title = title;
-  f.kernel = p.name;
-  f.where = "launch of " + p.name;
-  f.hint = hint;
-  throw Fault(f);
-}
 
 std::string shape(const uint32_t* v) {
   return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
@@ -111,42 +104,36 @@ Cta* Machine::shared_owner(Cta& from, uint64_t address, uint32_t* offset) {
   return from.cluster && rank < from.cluster->ctas.size() ? from.cluster->ctas[rank].get() : nullptr;
 }
 
+rules::LaunchArguments launch_arguments(const Program& p, const LaunchConfig& c) {
+  const auto extent = [](const unsigned* v) { return rules::Extent{v[0], v[1], v[2]}; };
+  rules::LaunchArguments a;
+  a.grid = {c.grid.x, c.grid.y, c.grid.z};
+  a.block = {c.block.x, c.block.y, c.block.z};
+  a.cluster = {c.cluster.x, c.cluster.y, c.cluster.z};
+  a.dynamic_shared = c.dynamic_shared;
+  a.cooperative = c.cooperative;
+  a.static_shared = p.shared_static_bytes;
+  a.max_threads = extent(p.max_threads);
+  a.required_threads = extent(p.required_threads);
+  a.required_cluster = extent(p.cluster);
+  a.explicit_cluster = p.explicit_cluster;
+  return a;
+}
+
+// Who launches without the runtime has set no attributes: what the hardware can do is allowed.
 void Machine::check_config(const Program& p, const LaunchConfig& c) {
-  uint64_t threads = c.block.count();
-  if (c.grid.count() == 0 || threads == 0)
-    config_fault(p, "a grid or block dimension is 0", "give every dimension at least 1");
-  if (threads > 1024 || c.block.x > 1024 || c.block.y > 1024 || c.block.z > 64)
-    config_fault(p, "a block has " + std::to_string(threads) + " threads",
-                 "a block holds at most 1024 threads, 64 deep");
-  const uint32_t block[3] = {c.block.x, c.block.y, c.block.z};
-  if (p.max_threads[0] && threads > 1ull * p.max_threads[0] * p.max_threads[1] * p.max_threads[2])
-    config_fault(p,
-                 "a block of " + std::to_string(threads) + " threads exceeds the kernel's __launch_bounds__",
-                 "launch fewer threads or raise the bound");
-  if (p.required_threads[0])
-    for (int i = 0; i < 3; ++i)
-      if (block[i] != p.required_threads[i])
-        config_fault(p, "the kernel requires blocks of " + shape(p.required_threads),
-                     "launch that block shape");
-  const uint32_t cluster[3] = {c.cluster.x, c.cluster.y, c.cluster.z};
-  if (p.cluster[0])
-    for (int i = 0; i < 3; ++i)
-      if (cluster[i] != p.cluster[i])
-        config_fault(p,
-                     "the kernel was compiled for clusters of " + shape(p.cluster) +
-                         ", the launch asks for " + shape(cluster),
-                     "launch with the cluster shape of __cluster_dims__");
-  if (c.cluster.count() == 0 || c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
-    config_fault(p, "the grid is no multiple of the cluster " + shape(cluster),
-                 "round the grid up and let the extra blocks return early");
-  if (c.cluster.count() > 16)
-    config_fault(p, "a cluster of " + std::to_string(c.cluster.count()) + " blocks",
-                 "clusters have at most 8 blocks (16 non-portable)");
-  if (c.dynamic_shared > kMaxDynamicShared || p.shared_static_bytes + c.dynamic_shared > kMaxDynamicShared)
-    config_fault(p,
-                 "the block wants " + std::to_string(p.shared_static_bytes + c.dynamic_shared) +
-                     " bytes of shared memory",
-                 "a block has at most " + std::to_string(kMaxDynamicShared) + " bytes");
+  rules::LaunchArguments a = launch_arguments(p, c);
+  a.allowed_dynamic_shared =
+      rules::kSharedPerBlockOptin - std::min<uint32_t>(p.shared_static_bytes, rules::kSharedPerBlockOptin);
+  a.non_portable_cluster = true;
+  const std::vector<rules::BrokenLaunch> broken = rules::broken_rules(a);
+  if (broken.empty()) return;
+  Finding f(Id::launch_configuration);
+  f.title = broken[0].what + ": " + broken[0].rule;
+  f.kernel = p.name;
+  f.where = "launch of " + p.name;
+  f.hint = broken[0].fix;
+  throw Fault(f);
 }
 
 std::unique_ptr<Cluster> Machine::make_cluster(const Program& p, const LaunchConfig& c, uint64_t number) {
@@ -302,9 +289,11 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
   uint64_t clusters = config.grid.count() / config.cluster.count();
   uint64_t threads = config.block.count() * config.cluster.count();
   uint64_t shared = (program.shared_static_bytes + config.dynamic_shared + 1024) * config.cluster.count();
-  uint64_t limit = std::min<uint64_t>(kMultiprocessors * 2048 / ((threads + 31) / 32 * 32),
-                                      kMultiprocessors * (228ull * 1024) / shared);
-  limit = std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * 32));
+  uint64_t limit =
+      std::min<uint64_t>(kMultiprocessors * rules::kMaxThreadsPerMultiprocessor / ((threads + 31) / 32 * 32),
+                         kMultiprocessors * uint64_t{rules::kSharedPerMultiprocessor} / shared);
+  limit =
+      std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * rules::kMaxBlocksPerMultiprocessor));
   // Few at a time: memory stays small, and a grid whose CTAs depend on each other still gets them all when it waits.
   uint64_t wanted = config.cooperative                        ? clusters
                     : schedule.kind == Schedule::Kind::random ? 1 + random() % 3

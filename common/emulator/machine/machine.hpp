@@ -16,6 +16,7 @@
 #include "emulator/machine/observer.hpp"
 #include "emulator/machine/warp.hpp"
 #include "emulator/program/program.hpp"
+#include "rules/launch.hpp"
 
 namespace emu {
 
@@ -46,6 +47,8 @@ struct LaunchConfig {
   std::vector<uint8_t> params;         // laid out as Program::params says
   uint64_t grid_id = 0;
 };
+// For the rules (rules/launch.hpp), but for what the kernel's attributes allow.
+rules::LaunchArguments launch_arguments(const Program& program, const LaunchConfig& config);
 
 // One of the 16 barriers of bar/barrier.
 struct NamedBarrier {

@@ -114,7 +114,6 @@ struct Program {
 
 // The shared window of a CTA starts with 1 KiB that belongs to the system (compute capability 9.0).
 constexpr uint32_t kSharedBase = 1024;
-constexpr uint32_t kMaxDynamicShared = 227 * 1024;
 
 // The head of a frame of registers. All lanes of a frame are in the same function; each has its own way back.
 struct FrameHead {

@@ -1,10 +1,8 @@
-// What the emulated device can hold: the numbers of compute capability 9.0 (CUDA programming guide, table of
-// technical specifications), with the 132 multiprocessors of an H100 or H200 SXM.
+// What the device can hold: the numbers of compute capability 9.0 (CUDA Programming Guide, table of technical
+// specifications), with the 132 multiprocessors of an H100 or H200 SXM.
 #pragma once
 
-#include <cstdint>
-
-namespace emu::runtime {
+namespace rules {
 
 constexpr int kWarpSize = 32;
 constexpr int kMultiprocessors = 132;
@@ -25,6 +23,8 @@ constexpr int kL2Bytes = 50 * 1024 * 1024;
 constexpr int kPortableClusterSize = 8;
 constexpr int kMaxClusterSize = 16;
 constexpr int kCoresPerCluster = 16;  // multiprocessors that one cluster may spread over
-constexpr const char* kDeviceName = "TMA workbook emulator (CPU)";
 
-}  // namespace emu::runtime
+// By this name a program knows that it runs on the emulator.
+constexpr const char* kEmulatorName = "TMA workbook emulator (CPU)";
+
+}  // namespace rules

@@ -1,4 +1,4 @@
-// Launching a kernel that sets itself up while the kernel before it is still running.
+// Launching a kernel that sets itself up while the kernel before it is still running (programmatic dependent launch).
 #pragma once
 
 #include <cuda_runtime.h>
