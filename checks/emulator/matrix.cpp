@@ -189,7 +189,7 @@ std::vector<uint32_t> multiply(const std::string& form, const std::vector<uint32
   body += "mov.b32 %f9, " + c + ";\nmma.sync.aligned." + form + " " + d + ", " + a + "}, " + b + "}, " + cs +
           ";\n";
   for (int i = 0; i < (packed ? 2 : 4); ++i)
-    body += "st.global.u32 [%out+" + std::to_string(4 * i) + "], " + (floats ? "%f" : "%r") +
+    body += "st.global.b32 [%out+" + std::to_string(4 * i) + "], " + (floats ? "%f" : "%r") +
             std::to_string(i) + ";\n";
   Runner r;
   return r.run(body, input, warp(words, 4));

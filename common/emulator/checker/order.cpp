@@ -19,8 +19,8 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   longest_wait_ = 0;
   for (const Instruction* text : program.sources)
     if (std::count(text->modifiers.begin(), text->modifiers.end(), "wait_group") &&
-        text->operands[0].kind == Operand::Kind::integer)
-      longest_wait_ = std::max<size_t>(longest_wait_, text->operands[0].bits);
+        text->operands[0].kind == Operand::Kind::constant)
+      longest_wait_ = std::max<size_t>(longest_wait_, text->operands[0].constant.bits);
   clusters_.clear();
   last_cta_ = nullptr;
   global_words_.clear();

@@ -112,10 +112,6 @@ bool accumulates(Warp& w, const Inst& in) {
   return on != 0;
 }
 
-bool is_integer(Type t) {
-  return t == Type::s32;
-}
-
 void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
   static MmaRows rows;
   static MmaAccumulator d;
