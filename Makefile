@@ -1,110 +1,67 @@
-# The front door: `make` prints the commands. The work is done by CMake and by the scripts in checks/scripts.
-#   BUILD_DIR=build   where everything is built      DEVICE=gpu|emu   instead of the best device
-#   JOBS=N            parallel compilations and tests    ARGS="--m 1024"   for the programs of run and run-NN
-BUILD_DIR ?= build
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-DEVICE ?=
-override SCRIPTS := checks/scripts
-export BUILD_DIR JOBS DEVICE
+## The TMA workbook: from thread copies to a Hopper GEMM fed by the copy engine. NN is a lesson's number or name.
+##
+## make run                    run every lesson's worked program on the best device; one table
+## make run-NN                 run one of them; ARGS="--m 1024" passes options on
+## make next                   what to do now
+## make status                 which of your files are open, right or wrong
+## make check-NN               check your file lessons/NN_name/NN_name.cu; ALL=1 does not stop at the first failing case
+## make try-NN                 run your file once under the checker; ARGS="--m 1024", SCHEDULE=late
+## make watch-NN               check your file whenever you save it
+## make hint-NN                the first open TODO of that file, and what its answer is made of
+## make diff-NN                what lesson NN changes in the kernel of the lesson before (shows answers)
+## make reset-NN               start that file again; asks, and keeps a copy of yours
+## make check                  check all your files
+## make break-NN               list the deliberate bugs of lesson NN
+## make break-NN BUG=name      show one, run it, and what it showed
+## make try FILE=my_kernel.cu  run any program of one file once under the checker
+##
+## make test                   the project's own tests; TESTS=regex runs some of them
+## make doctor                 what this machine has and lacks, and what to type
+## make bench                  time the ladder beside cuBLASLt and write the data (needs a Hopper GPU)
+## make plots                  draw the figures and the README's table from the newest data
+## make bench-emulator         the emulator's speed on one core
+## make fuzz                   random pipelines, and mistakes in them; ARGS="--count N --seed S"
+## make record                 record the answers of a Hopper GPU anew (needs one)
+## make record-bugs            record what a Hopper GPU shows of each bug anew (needs one)
+## make format                 lay out the C++ and CUDA files
+## make format-check           only compare their layout
+## make setup                  bring in what is missing, and no more
+## make build                  build everything
+## make clean                  remove the build folder
+## make distclean              remove it and the local Python environment
+##
+## DEVICE=gpu or emu: not the best device, but this one     JOBS=N: parallel jobs     BUILD_DIR=folder: not build
+
+# The front door: every command is one of checks/workbook, which reads these from the environment.
+export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE SCHEDULE ALL CONFIRM
+override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
+commands := help run next status check try test bench plots fuzz record setup build clean
+.PHONY: $(commands) doctor bench-emulator record-bugs format format-check distclean
 
-# Every recipe below runs with the tools that setup found.
-override TOOLS = . '$(BUILD_DIR)/tools.env' &&
-override PY = $(TOOLS) "$$PYTHON" -B $(SCRIPTS)
-override COMPILE = @sh $(SCRIPTS)/run_build.sh '$(BUILD_DIR)' '$(JOBS)'
+$(commands):
+	$(WORKBOOK) $@
 
-.PHONY: help setup build run test check status next doctor bench plots bench-emulator fuzz record record-bugs format format-check clean distclean
-help:
-	@sh $(SCRIPTS)/run_help.sh
-
-setup:
-	@sh $(SCRIPTS)/setup.sh '$(BUILD_DIR)'
-
-build: setup
-	$(COMPILE)
-
-run: setup
-	$(COMPILE) ladder
-	@$(PY)/run_ladder.py $(ARGS)
-
-run-%: setup
-	$(COMPILE) ladder
-	@$(PY)/run_ladder.py --lesson '$*' $(ARGS)
-
-test: setup
-	@$(PY)/run_device.py --default emu
-	$(COMPILE) all $(if $(filter gpu,$(DEVICE)),programs_gpu)
-	@$(PY)/run_tests.py
-
-check: setup
-	@$(PY)/run_check.py
-
-check-%: setup
-	@$(PY)/run_check.py --lesson '$*'
-
-hint-%: setup
-	@$(PY)/run_student.py hint '$*'
-
-diff-%: setup
-	@$(PY)/run_student.py diff '$*'
-
-reset-%: setup
-	@$(PY)/run_student.py reset '$*' $(if $(filter yes,$(CONFIRM)),--yes)
-
-# BUG=name shows and runs one deliberate bug of the lesson; without it they are listed.
-break-%: setup
-	$(if $(BUG),$(COMPILE) ladder)
-	@$(PY)/run_bugs.py $(if $(BUG),show '$*' '$(BUG)',list '$*')
-
-record-bugs: setup
-	@$(TOOLS) DEVICE=gpu "$$PYTHON" -B $(SCRIPTS)/run_device.py
-	$(COMPILE) lab_host
-	@$(PY)/run_bugs.py record --jobs '$(JOBS)' $(ARGS)
-	@$(PY)/run_bugs.py merge '$(BUILD_DIR)/bugs/record.json'
-	@$(PY)/run_bugs.py readme
-
-status: setup
-	@$(PY)/run_student.py status
-
-next: setup
-	@$(PY)/run_student.py next
+# A rule for each: of one rule with several patterns make would run the recipe once.
+$(foreach c,run check try watch hint diff reset break,$(eval $(c)-%: ; $$(WORKBOOK) $(c) '$$*'))
 
 # doctor judges the machine as it is, so it installs nothing.
 doctor:
-	@sh $(SCRIPTS)/doctor.sh
+	@sh checks/workbook/doctor.sh
 
-# bench: on a Hopper GPU only; writes plots/data/<gpu>-<part>-<date>.csv. plots: draws from the newest data, anywhere.
-bench: setup
-	$(COMPILE) ladder bench.copy_bandwidth.gpu
-	@$(TOOLS) "$$PYTHON" -B plots/bench.py --build '$(BUILD_DIR)' $(ARGS)
+bench-emulator:
+	$(WORKBOOK) bench-emulator $(ARGS)
 
-plots: setup
-	@$(TOOLS) "$$PYTHON" -B plots/draw.py
-	@$(TOOLS) "$$PYTHON" -B plots/measured.py --write
+record-bugs:
+	$(WORKBOOK) bugs renew $(ARGS)
 
-bench-emulator: setup
-	$(COMPILE) ladder bench.emulator_rates.emu
-	@$(PY)/run_bench_emulator.py $(ARGS)
+format:
+	$(WORKBOOK) format
 
-fuzz: setup
-	$(COMPILE) check.fuzz
-	@'$(BUILD_DIR)/checks/fuzz' --count 20000 $(ARGS)
+format-check:
+	$(WORKBOOK) format --check
 
-record: setup
-	@$(TOOLS) DEVICE=gpu "$$PYTHON" -B $(SCRIPTS)/run_device.py
-	$(COMPILE) recorded_gpu
-	@$(PY)/run_record.py record
-
-format: setup
-	@$(PY)/run_format.py --write
-
-format-check: setup
-	@$(PY)/run_format.py
-
-clean:
-	@rm -rf '$(BUILD_DIR)' && echo "removed $(BUILD_DIR)"
-
-distclean: clean
-	@rm -rf .venv build-asan && echo "removed .venv and build-asan"
+distclean:
+	$(WORKBOOK) clean --all

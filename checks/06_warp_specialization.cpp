@@ -5,79 +5,43 @@
 
 using namespace check;
 
-namespace {
-
-constexpr char kLesson[] = "06_warp_specialization";
-constexpr double kTileBytes = (128 + 256) * 64 * 2;  // what lands for a K tile
-constexpr int kCtas = 2 * 2, kTiles = 4;  // what both sizes below need, with tiles of 128 x 256 x 64
-constexpr int kStages = 4, kConsumerWarps = 8;
-const Size kWhole = {256, 512, 256};
-const Size kRagged = {200, 264, 200};
-
-}  // namespace
-
-TEST_CASE("06 is right for whole tiles") {
-  claim_right(kLesson, {{128, 256, 128}, {256, 512, 256}});
-}
-
-TEST_CASE("06 is right for fewer, as many and more K tiles than stages") {
-  claim_right(kLesson, {{128, 256, 64}, {128, 256, 256}, {128, 256, 320}, {128, 256, 832}});
-}
-
-TEST_CASE("06 is right for ragged M, N and K") {
-  claim_right(kLesson, {{1, 8, 8}, {127, 136, 72}, {200, 264, 104}, {130, 8, 512}});
-}
-
-TEST_CASE("06 is exact where sums are exact") {
-  claim_exact(kLesson, {136, 264, 264});
-}
-
-TEST_CASE("06: nothing depends on the schedule" * doctest::skip(on_gpu())) {
-  claim_any_schedule(kLesson, {136, 264, 456});
-}
-
-TEST_CASE("06: one thread of a CTA issues all copies, and they land in full" * doctest::skip(on_gpu())) {
-  for (const Size& size : {kWhole, kRagged}) {
-    const LessonRun run = run_lesson("solutions", kLesson, size.arguments());
-    CHECK(run.stat("copy.issuing_threads") == 1);
-    CHECK(run.stat("tensor.load.issued") == kCtas * kTiles * 2);
-    CHECK(run.stat("mbarrier.expect_tx_bytes") == kCtas * kTiles * kTileBytes);
-    CHECK(run.stat("mbarrier.complete_tx_bytes") == kCtas * kTiles * kTileBytes);
+TEST_CASE("one thread of a CTA issues all copies, and they land in full") {
+  NEEDS_EMULATOR();
+  const Tile t = tile();
+  for (const Size& size : {t.tiles(2, 2, 4), Size{t.bm + 72, t.bn + 8, 3 * t.bk + 8}}) {
+    const LessonRun& run = run_right({size});
+    expect_stat(run, "copy.issuing_threads", 1, "one thread of a CTA issues the copies");
+    expect_stat(run, "tensor.load.issued", run.k_tiles() * 2, "a K tile is two copies");
+    for (const char* key : {"mbarrier.expect_tx_bytes", "mbarrier.complete_tx_bytes"})
+      expect_stat(run, key, run.k_tiles() * run.tile_bytes(), "each tile lands once, as two full boxes");
   }
 }
 
-TEST_CASE("06: a full and an empty barrier a stage; only the last tile's stage is not handed back" *
-          doctest::skip(on_gpu())) {
-  const LessonRun run = run_lesson("solutions", kLesson, kWhole.arguments());
-  CHECK(run.stat("mbarrier.init") == kCtas * 2 * kStages);
-  CHECK(run.stat("mbarrier.arrivals") == kCtas * (kTiles + (kTiles - 1) * kConsumerWarps));
-  CHECK(run.stat("mbarrier.phases_completed") == kCtas * (kTiles + kTiles - 1));
+TEST_CASE("a full and an empty barrier per stage; a stage is handed back once by every consumer warp") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(2, 2, 4)});
+  // Stages that nobody fills again need not be handed back.
+  const double most = run.k_tiles(), least = most - run.ctas() * run.tile().stages;
+  const double warps = run.consumer_threads() / 32;
+  expect_stat(run, "mbarrier.init", run.ctas() * 2 * run.tile().stages,
+              "a stage has a full and an empty barrier");
+  expect_stat(run, "mbarrier.arrivals", most + least * warps, most + most * warps,
+              "the producer arrives once per K tile, and so does every consumer warp");
+  expect_stat(run, "mbarrier.phases_completed", most + least, most + most,
+              "a K tile is a phase of each barrier");
 }
 
-TEST_CASE("06: the larger tile reads less: 3/4 of lesson 05's bytes" * doctest::skip(on_gpu())) {
-  const LessonRun run = run_lesson("solutions", kLesson, kWhole.arguments());
-  const LessonRun before = run_lesson("solutions", "05_tma_multistage", kWhole.arguments());
-  CHECK(run.stat("tensor.load.bytes") * 4 == before.stat("tensor.load.bytes") * 3);
-  CHECK(run.stat("wgmma.flop") == before.stat("wgmma.flop"));
-}
-
-TEST_CASE("06: the same FLOP in half the wgmma of lesson 05, and fewer instructions" *
-          doctest::skip(on_gpu())) {
-  const LessonRun run = run_lesson("solutions", kLesson, kWhole.arguments());
-  const LessonRun before = run_lesson("solutions", "05_tma_multistage", kWhole.arguments());
-  CHECK(run.stat("wgmma.issued") * 2 == before.stat("wgmma.issued"));
-  CHECK(run.stat("warp_instructions") < before.stat("warp_instructions"));
-}
-
-TEST_CASE("06: impostors are caught") {
-  claim_impostors_caught(kLesson);
-}
-TEST_CASE("06: bad arguments are refused by name") {
-  claim_bad_arguments(kLesson);
-}
-TEST_CASE("06: the starter fails with its first TODO") {
-  claim_starter_reports_first_todo(kLesson);
-}
-TEST_CASE("06: each TODO alone is reported") {
-  claim_each_todo_reported(kLesson);
+TEST_SUITE("project") {
+  TEST_CASE("the larger tile reads 3/4 of lesson 05's bytes, in half the wgmma and with fewer instructions") {
+    NEEDS_EMULATOR();
+    const Size size = tile().tiles(2, 2, 4);
+    const LessonRun& run = run_right({size});
+    const LessonRun& before = run_right({size, {}, "in-order", "", "05_tma_multistage"});
+    CHECK(run.stat("tensor.load.bytes") * 4 == before.stat("tensor.load.bytes") * 3);
+    CHECK(run.stat("wgmma.flop") == before.stat("wgmma.flop"));
+    CHECK(run.stat("wgmma.issued") * 2 == before.stat("wgmma.issued"));
+    CHECK(run.stat("warp_instructions") < before.stat("warp_instructions"));
+    CHECK(run.stat("mbarrier.arrivals") ==
+          run.k_tiles() + (run.k_tiles() - run.ctas()) * run.consumer_threads() / 32);
+  }
 }

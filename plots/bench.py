@@ -20,15 +20,18 @@ Exit: 0 written, 1 a kernel was wrong or did not end, or a part has no row, 2 ba
 import argparse
 import csv
 import datetime
-import json
 import re
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "checks"))
+from workbook import device
+from workbook.base import OK, WRONG, Stop
+from workbook.run import run
+
 PARTS = ["ladder", "cool", "stages", "copy", "counters"]
 LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ctas_per_sm", "ms_median",
           "ms_min", "ms_max", "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max",
@@ -47,29 +50,22 @@ COUNTERS = {"time_ns": "gpu__time_duration.sum", "sm_cycles_active": "sm__cycles
 TENSOR_CORES = 4  # of an SM; each adds its own busy cycles to the count
 
 
-def die(message, hint):
-    print(f"bench: {message}\n  try    {hint}", file=sys.stderr)
-    sys.exit(2)
-
-
 def query(field):
+    """What nvidia-smi says of the GPU, for the head of a file; '' where there is no such tool."""
     try:
-        done = subprocess.run(["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"], capture_output=True,
-                              text=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
+        done = run(["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader"], 30)
+    except Stop:
         return ""
-    return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else ""
+    return done.output.strip().split("\n")[0] if done.code == OK else ""
 
 
-def run(command, limit_s):
-    """(exit code, stdout, stderr); None for the code when it did not start, or did not end in time."""
+def first(pattern, command):
+    """The first match in what a tool prints, or 'unknown'."""
     try:
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=limit_s)
-        return done.returncode, done.stdout, done.stderr
-    except subprocess.TimeoutExpired:
-        return None, "", f"did not end within {limit_s} s"
-    except OSError as problem:
-        return None, "", f"cannot run {command[0]}: {problem.strerror}"
+        found = re.search(pattern, run(command, 30).output)
+    except Stop:
+        found = None
+    return found[1] if found else "unknown"
 
 
 class Table:
@@ -103,9 +99,8 @@ class Bench:
         self.args, self.end, self.failed = args, time.time() + args.seconds, 0
         self.known = {}  # (size, seed): the hash of a result that was compared with the reference
         self.gpu = name.lower().replace(" ", "-")
-        commit = args.commit or run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], 30)[1].strip()
-        toolkit = re.findall(r"V(\d+\.\d+\.\d+)", run(["nvcc", "--version"], 30)[1])
-        self.header = {"device": name, "driver": query("driver_version"), "toolkit": (toolkit or ["unknown"])[0],
+        commit = args.commit or first(r"^([0-9a-f]+)$", ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"])
+        self.header = {"device": name, "driver": query("driver_version"), "toolkit": first(r"V(\d+\.\d+\.\d+)", ["nvcc", "--version"]),
                        "date": datetime.date.today().isoformat(), "commit": commit, "power limit": query("power.limit"),
                        "SM clock, maximum": query("clocks.max.sm"), "memory clock, maximum": query("clocks.max.memory")}
 
@@ -117,7 +112,7 @@ class Bench:
     def programs(self):
         found = sorted(p for p in (self.build / "solutions").glob("[0-9][0-9]_*") if p.suffix == "")
         if not found:
-            die(f"no GPU builds in {self.build}/solutions", "make build DEVICE=gpu")
+            raise Stop(f"no GPU builds in {self.build}/solutions", ("try", "make bench"))
         return found
 
     def fail(self, what, why):
@@ -130,17 +125,15 @@ class Bench:
     def measure(self, program, size, process, extra=()):
         """One process; its row, or None when it failed."""
         seed = process + 1
-        command = [program, "--m", size[0], "--n", size[1], "--k", size[2], "--cublas", "--seed", seed, "--json", "-", *extra]
+        command = [program, "--m", size[0], "--n", size[1], "--k", size[2], "--cublas", "--seed", seed, *extra]
         if (size, seed) in self.known:
             command += ["--known", self.known[size, seed]]
-        _, out, err = run(command, 300)
-        lines = [line for line in out.splitlines() if line.startswith("{")]
-        row = json.loads(lines[-1]) if lines else {}
-        if row.get("verdict") != "right":
-            self.fail(f"{program.name} {size} {' '.join(extra)}", row.get("classification") or err or "no result")
+        done = run(command, 300, json_option=True)
+        if done.verdict != "right" or not done.result:
+            self.fail(f"{program.name} {size} {' '.join(extra)}", done.result.get("classification") or f"{done.output}; {done.ended()}")
             return None
-        self.known.setdefault((size, seed), row["result_hash"])
-        return dict(row, process=process)
+        self.known.setdefault((size, seed), done.result["result_hash"])
+        return dict(done.result, process=process)
 
     def ladder(self):
         table = self.table("ladder", "bell-shaped random bf16 in [-1, 1]; every row is one process, kernel and cuBLASLt timed in "
@@ -170,7 +163,7 @@ class Bench:
         table = self.table("stages", "as in the ladder, with --stages", LADDER)
         lengths = {}
         for program in self.programs():
-            lengths[program] = re.findall(r"--stages (\d+)", run([program, "--help"], 60)[1])
+            lengths[program] = re.findall(r"--stages (\d+)", run([program, "--help"], 60).output)
         for process in range(min(STAGES_PROCESSES, self.args.processes)):
             for size in STAGES_AT:
                 for program in lengths:
@@ -183,14 +176,14 @@ class Bench:
     def copy(self):
         program = self.build / "bench" / "copy_bandwidth"
         if not program.exists():
-            die(f"there is no {program}", "cmake --build BUILD --target bench.copy_bandwidth.gpu")
-        code, out, err = run([program], 300)
-        rows = list(csv.DictReader(out.splitlines()))
+            raise Stop(f"there is no {program}", ("try", "make bench"))
+        done = run([program], 300, merge=False)
+        rows = list(csv.DictReader(done.output.splitlines()))
         table = self.table("copy", "2 GiB; every run is checked", list(rows[0]) if rows else ["kind"])
         for row in rows:
             table.add(row)
-        if code != 0:
-            self.fail(program.name, err)
+        if done.code != OK:
+            self.fail(program.name, done.ended())
         return table
 
     def counters(self):
@@ -203,13 +196,13 @@ class Bench:
                 break
             m, n, k = COUNTERS_AT
             # The clocks stay as they are; cycles are what is compared.
-            code, out, err = run(["ncu", "--clock-control", "none", "--metrics", ",".join(COUNTERS.values()), "-k", "regex:gemm",
-                                  "-c", "1", "--csv", program, "--m", m, "--n", n, "--k", k, "--repeat", "1"], 300)
+            out = run(["ncu", "--clock-control", "none", "--metrics", ",".join(COUNTERS.values()), "-k", "regex:gemm",
+                                  "-c", "1", "--csv", program, "--m", m, "--n", n, "--k", k, "--repeat", "1"], 300).output
             start = out.find('"ID"')
             found = {row["Metric Name"]: row["Metric Value"].replace(",", "")
                      for row in csv.DictReader(out[start:].splitlines())} if start >= 0 else {}
             if set(COUNTERS.values()) - set(found):
-                print(f"counters: skipped: ncu reads no counters here: {(err or out).strip()[-300:]}")
+                print(f"counters: skipped: ncu reads no counters here: {out.strip()[-300:]}")
                 break
             row = {key: int(float(found[metric])) for key, metric in COUNTERS.items()}
             row["tensor_busy"] = row["tensor_cycles_active"] / (TENSOR_CORES * row["sm_cycles_active"])
@@ -230,13 +223,12 @@ def main():
     parts = args.parts.split(",")
     for part in parts:
         if part not in PARTS:
-            die(f"--parts knows no {part!r}", f"some of {','.join(PARTS)}")
+            raise Stop(f"--parts knows no {part!r}", ("try", f"some of {','.join(PARTS)}"))
 
-    name = query("name")
-    if not name or not query("compute_cap").startswith("9.0"):
-        die(f"needs a Hopper GPU (compute capability 9.0); found {name or 'no GPU'}",
-            "the recorded data under plots/data can be drawn anywhere:   make plots")
-    bench = Bench(args, name)
+    gpu, why = device.usable()
+    if gpu is None:
+        raise Stop("bench needs a Hopper GPU", ("why", why), ("try", "make plots draws the recorded data anywhere"))
+    bench = Bench(args, gpu.name)
     for part in [p for p in ("copy", "counters", "stages", "cool", "ladder") if p in parts]:  # the longest last
         start = time.time()
         table = getattr(bench, part)()
@@ -245,8 +237,12 @@ def main():
         elif table:
             bench.fail(part, "nothing was measured" + (f": the {args.seconds:.0f} s were over" if bench.late() else ""))
     print(f"{bench.failed} failed")
-    return 1 if bench.failed else 0
+    return WRONG if bench.failed else OK
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Stop as stop:
+        print(stop, file=sys.stderr)
+        sys.exit(stop.code)

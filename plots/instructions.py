@@ -2,41 +2,33 @@
 
 The numbers are those of all threads together, for each 128 x 128 x 64 step of the product: the same work on every rung. They
 depend on nothing but the programs and the compiler that made their PTX.
-
-usage: instructions.py --write | --check       BUILD_DIR names the build folder (default: build)
-Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 the file is of another toolkit.
+BUILD_DIR names the build folder. Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 it is of another toolkit.
 """
 
+import argparse
 import csv
 import io
-import json
-import os
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / os.environ.get("BUILD_DIR", "build")
+sys.path.insert(0, str(ROOT / "checks"))
+from workbook.base import BUILD, OK, SKIPPED, WRONG, Stop
+from workbook.run import run
+
 OUT = ROOT / "plots" / "data" / "emulator-instructions.csv"
 M, N, K = 512, 512, 1024
 STEPS = (M // 128) * (N // 128) * (K // 64)
 SAME_TILE = {"09_persistent_gemm": ["--tile", "128x256"]}  # the tile of 06 to 08; by itself 09 picks one by size
 CLASSES = ["copy", "memory", "address", "barrier", "math", "control", "other"]
 COPIES = ["cp_async.issued", "bulk.load.issued", "tensor.load.issued"]
-SKIPPED = 77
-
-
-def die(message, hint):
-    print(f"instructions: {message}\n  try    {hint}", file=sys.stderr)
-    sys.exit(2)
 
 
 def programs():
     found = sorted((BUILD / "solutions").glob("[0-9][0-9]_*.emu"))
     if not found:
-        die(f"no emulator builds in {BUILD}/solutions", "make build")
+        raise Stop(f"no emulator builds in {BUILD}/solutions", ("try", "make build"))
     return found
 
 
@@ -48,15 +40,11 @@ def toolkit():
 
 def count(program):
     name = program.name[: -len(".emu")]
-    with tempfile.TemporaryDirectory() as folder:
-        emu, result = Path(folder, "emu.json"), Path(folder, "result.json")
-        environment = dict(os.environ, EMU_JSON=str(emu), EMU_CHECK="off", EMU_SCHEDULE="in-order")
-        command = [str(program), "--m", str(M), "--n", str(N), "--k", str(K), "--repeat", "1", "--json", str(result)]
-        done = subprocess.run(command + SAME_TILE.get(name, []), env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            die(f"{program} ended with exit code {done.returncode}\n{done.stdout}", f"make run-{name[:2]}")
-        stats, said = json.loads(emu.read_text())["stats"], json.loads(result.read_text())
+    command = [program, "--m", M, "--n", N, "--k", K, "--repeat", 1, *SAME_TILE.get(name, [])]
+    done = run(command, 600, json_option=True, EMU_CHECK="off", EMU_SCHEDULE="in-order")
+    if done.verdict != "right":
+        raise Stop(f"{name} {done.ended()}", ("why", done.output), ("try", f"make run-{name[:2]}"))
+    stats, said = done.stats, done.result
     row = {"lesson": name, "m": M, "n": N, "k": K, "tile": said["tile"]}
     row["async_copies"] = sum(stats[key] for key in COPIES) / STEPS
     for kind in CLASSES:
@@ -78,23 +66,26 @@ def text():
 
 
 def main():
-    if sys.argv[1:] not in (["--write"], ["--check"]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    if sys.argv[1] == "--write":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--write", action="store_true")
+    action.add_argument("--check", action="store_true")
+    if parser.parse_args().write:
         OUT.write_text(text())
         print(f"plots/data/{OUT.name}")
-        return 0
+        return OK
     recorded = re.search(r"^# toolkit: (.*)$", OUT.read_text(), re.MULTILINE).group(1)
     if recorded != toolkit():
         print(f"skipped: {OUT.name} was counted with toolkit {recorded}, here is {toolkit()}")
         return SKIPPED
     if OUT.read_text() != text():
-        print(f"plots/data/{OUT.name} is not what the programs execute\n  try    python3 plots/instructions.py --write",
-              file=sys.stderr)
-        return 1
-    return 0
+        raise Stop(f"plots/data/{OUT.name} is not what the programs execute", ("try", "python3 plots/instructions.py --write"), code=WRONG)
+    return OK
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Stop as stop:
+        print(stop, file=sys.stderr)
+        sys.exit(stop.code)

@@ -2,10 +2,10 @@
 
 A document says where:   <!-- measured: NAME -->  ...  <!-- measured: end -->   NAME is a function of BLOCKS below.
 
-usage: measured.py --write | --check
 Exit: 0 written or equal, 1 a document differs from the data, 2 bad input.
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -118,10 +118,11 @@ BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, copy, counters
 
 
 def main():
-    if sys.argv[1:] not in (["--write"], ["--check"]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    code = 0
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--write", action="store_true")
+    action.add_argument("--check", action="store_true")
+    write, code = parser.parse_args().write, 0
     for name in DOCUMENTS:
         path = ROOT / name
         text = path.read_text()
@@ -132,7 +133,7 @@ def main():
                   f"  try    <!-- measured: NAME --> ... <!-- measured: end -->, NAME one of {', '.join(BLOCKS)}", file=sys.stderr)
             return 2
         wanted = BLOCK.sub(lambda m: f"<!-- measured: {m[1]} -->\n{BLOCKS[m[1]]()}<!-- measured: end -->", text)
-        if sys.argv[1] == "--write":
+        if write:
             path.write_text(wanted)
         elif wanted != text:
             print(f"{name}: a measured block differs from the data\n  try    python3 plots/measured.py --write", file=sys.stderr)

@@ -54,7 +54,7 @@ void measure(const char* name, int n, const std::string& types, int registers, c
   const auto out = r.run(loop(n, types, registers, type, tail), std::vector<uint32_t>(128, word), o);
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;  // of this core
   std::printf("%-24s %6.2f GFLOP/s\n", name,
-              static_cast<double>(r.machine.stats.wgmma_flop) / seconds * 1e-9);
+              static_cast<double>(r.statistics.stats().wgmma_flop) / seconds * 1e-9);
   for (uint32_t d : out) REQUIRE(d == want);
 }
 

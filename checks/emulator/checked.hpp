@@ -6,6 +6,7 @@
 
 #include "emulator/checker/checker.hpp"
 #include "emulator/findings/report.hpp"
+#include "emulator/findings/text.hpp"
 #include "emulator/machine/tensor_map.hpp"
 #include "support.hpp"
 
@@ -43,15 +44,14 @@ struct Tensor {
   int swizzle;  // as CUtensorMapSwizzle
 
   std::string declare(emu_test::Runner& runner) const {
-    const uint64_t size[] = {columns, rows}, stride[] = {2 * columns};
-    const uint32_t box[] = {box_columns, box_rows}, step[] = {1, 1};
     const std::vector<uint16_t> ones(columns * rows, 0x3F80);
     const uint64_t address = runner.machine.memory.allocate(2 * ones.size(), "tensor");
     std::memcpy(runner.machine.memory.at(address, 2 * ones.size()), ones.data(), 2 * ones.size());
     alignas(64) std::byte bytes[emu::kTensorMapBytes];
     std::string why, text = ".const .align 128 .b8 map[128] = {";
-    const int code =
-        emu::encode_tensor_map(bytes, 1, 2, address, size, stride, box, step, 0, swizzle, 0, 0, &why);
+    rules::TensorMapArguments map = {1, 2, address, {columns, rows}, {2 * columns}, {box_columns, box_rows}};
+    map.swizzle = swizzle;
+    const int code = emu::encode_tensor_map(bytes, map, &why);
     CAPTURE(why);
     REQUIRE(code == 0);
     for (size_t i = 0; i < sizeof bytes; ++i)
@@ -76,7 +76,7 @@ std::string reported(const std::string& body, const std::vector<uint32_t>& input
     o.declarations = declarations + (tensor ? tensor->declare(runner) : "");
     o.schedule = schedule;
     o.observer = &checker;
-    const std::string fault = runner.fault(body, input, o).id;
+    const std::string fault = emu::name_of(runner.fault(body, input, o).id);
     std::string said = fault == "none" ? "" : "fault " + fault + " ";
     for (const emu::Finding& f : report.findings()) said += say(f);
     report.clear();
@@ -99,7 +99,7 @@ inline std::string reported(const std::string& body, const std::string& shared =
   o.out_words = 1;
   o.declarations = shared;
   const auto say = [](const emu::Finding& f) {
-    return (f.severity == emu::Severity::advice ? "advice " : "") + f.id + " ";
+    return emu::text(f.severity == emu::Severity::advice ? "advice " : "", emu::name_of(f.id), " ");
   };
   return reported(body, std::vector<uint32_t>(threads * 16, 7), o, say, tensor);
 }

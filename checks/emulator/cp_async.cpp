@@ -158,6 +158,6 @@ TEST_CASE("cp.async is counted") {
       "[%in], 16;\n"
       "cp.async.wait_all;",
       std::vector<uint32_t>(128, 1), o);
-  CHECK(r.machine.stats.cp_async_issued == 32);
-  CHECK(r.machine.stats.cp_async_bytes == 512);
+  CHECK(r.statistics.stats().cp_async_issued == 32);
+  CHECK(r.statistics.stats().cp_async_bytes == 512);
 }

@@ -40,12 +40,12 @@ TEST_CASE("cp.async.bulk in and out moves every byte on every schedule") {
     auto out =
         r.run(std::string(kInit) + kExpect64 + kLoad + kWait + kStore, numbers(16), with_tile(schedule));
     CHECK(out == numbers(16));
-    CHECK(r.machine.stats.bulk_load_issued == 1);
-    CHECK(r.machine.stats.bulk_load_bytes == 64);
-    CHECK(r.machine.stats.bulk_store_issued == 1);
-    CHECK(r.machine.stats.bulk_store_bytes == 64);
-    CHECK(r.machine.stats.mbarrier_complete_tx_bytes == 64);
-    CHECK(r.machine.stats.copy_issuing_threads == 1);
+    CHECK(r.statistics.stats().bulk_load_issued == 1);
+    CHECK(r.statistics.stats().bulk_load_bytes == 64);
+    CHECK(r.statistics.stats().bulk_store_issued == 1);
+    CHECK(r.statistics.stats().bulk_store_bytes == 64);
+    CHECK(r.statistics.stats().mbarrier_complete_tx_bytes == 64);
+    CHECK(r.statistics.stats().copy_issuing_threads == 1);
   }
 }
 
@@ -223,7 +223,7 @@ TEST_CASE(
   CHECK(first.line.ptx_line != 0);
   REQUIRE(first.also.size() == 1);
   CHECK(first.also[0].find("copy-size at PTX line ") == 0);
-  CHECK(r.machine.stats.bulk_load_bytes == 32);
+  CHECK(r.statistics.stats().bulk_load_bytes == 32);
   report.clear();
 }
 

@@ -34,7 +34,7 @@ std::string found(const std::string& body, Grid grid = {}) {
     std::string lines[] = {f.line.ptx, f.other_line.ptx};
     if (f.id == "data-race")
       std::sort(lines, lines + 2);  // which of the threads comes first is the schedule's choice
-    return f.id + ": " + lines[0] + " / " + lines[1] + " ";
+    return emu::text(emu::name_of(f.id), ": ") + lines[0] + " / " + lines[1] + " ";
   });
 }
 
@@ -225,7 +225,7 @@ std::string found_at_the_seam(const std::string& first, const std::string& secon
   report.quiet = true;
   emu::Machine machine;
   emu::check::Checker checker;
-  machine.observer = &checker;
+  machine.observers.add(checker);
   emu::LoadedModule module(
       machine.memory,
       ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 data[256];\n"
@@ -241,7 +241,7 @@ std::string found_at_the_seam(const std::string& first, const std::string& secon
   machine.launch(*module.kernel("second"), config);
   std::string said;
   for (const emu::Finding& f : report.findings())
-    said += f.id + ": " + f.line.ptx + " / " + f.other_line.ptx + " ";
+    said += emu::text(emu::name_of(f.id), ": ") + f.line.ptx + " / " + f.other_line.ptx + " ";
   report.clear();
   report.quiet = false;
   return said.empty() ? "nothing" : said;

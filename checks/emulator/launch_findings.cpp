@@ -29,7 +29,7 @@ std::vector<Finding> run(const std::string& body, const std::string& schedule, u
   o.observer = &checker;
   const Finding fault = runner.fault(body, {}, o);
   std::vector<Finding> all = report.findings();
-  if (fault.id != "none") all.push_back(fault);
+  if (fault.id != emu::Id::none) all.push_back(fault);
   report.clear();
   report.quiet = false;
   return all;

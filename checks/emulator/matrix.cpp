@@ -46,7 +46,7 @@ TEST_CASE("ldmatrix: lane l gets elements 2 * (l % 4) and the next of row l / 4"
       const int first = 64 * m + 8 * (l / 4) + 2 * (l % 4);
       CHECK(out[static_cast<size_t>(4 * l + m)] == pair(first, first + 1));
     }
-  CHECK(r.machine.stats.shared_load_bytes == 512);
+  CHECK(r.statistics.stats().shared_load_bytes == 512);
 }
 
 TEST_CASE("ldmatrix.trans: lane l gets rows 2 * (l % 4) and the next of column l / 4") {
@@ -88,7 +88,7 @@ TEST_CASE("stmatrix writes what ldmatrix reads, and .trans the transposed matrix
               (transposed ? pair(m + 16 * i + r8, m + 16 * i + 8 + r8)
                           : pair(m + 8 * r8 + 2 * i, m + 8 * r8 + 2 * i + 1)));
       }
-    CHECK(r.machine.stats.shared_store_bytes == 512 + 512);
+    CHECK(r.statistics.stats().shared_store_bytes == 512 + 512);
   }
 }
 
@@ -189,7 +189,7 @@ std::vector<uint32_t> multiply(const std::string& form, const std::vector<uint32
   body += "mov.b32 %f9, " + c + ";\nmma.sync.aligned." + form + " " + d + ", " + a + "}, " + b + "}, " + cs +
           ";\n";
   for (int i = 0; i < (packed ? 2 : 4); ++i)
-    body += "st.global.u32 [%out+" + std::to_string(4 * i) + "], " + (floats ? "%f" : "%r") +
+    body += "st.global.b32 [%out+" + std::to_string(4 * i) + "], " + (floats ? "%f" : "%r") +
             std::to_string(i) + ";\n";
   Runner r;
   return r.run(body, input, warp(words, 4));

@@ -140,8 +140,8 @@ TEST_CASE("mbarrier.try_wait: producer and consumers take turns on every schedul
     o.schedule = schedule;
     Runner r;
     CHECK(r.run(body, {}, o) == std::vector<uint32_t>(64, 135));
-    CHECK(r.machine.stats.mbarrier_phases_completed == 20);
-    CHECK(r.machine.stats.mbarrier_arrivals == 10 + 640);
+    CHECK(r.statistics.stats().mbarrier_phases_completed == 20);
+    CHECK(r.statistics.stats().mbarrier_arrivals == 10 + 640);
   }
 }
 

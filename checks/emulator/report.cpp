@@ -7,9 +7,8 @@ using namespace emu;
 
 namespace {
 
-Finding finding(const std::string& id, const std::string& title, int ptx_line, int other_ptx_line = 0) {
-  Finding f;
-  f.id = id;
+Finding finding(Id id, const std::string& title, int ptx_line, int other_ptx_line = 0) {
+  Finding f(id);
   f.title = title;
   f.line.ptx_line = ptx_line;
   f.other_line.ptx_line = other_ptx_line;
@@ -21,26 +20,26 @@ Finding finding(const std::string& id, const std::string& title, int ptx_line, i
 TEST_CASE("Report: one cause is counted, not added again") {
   Report report;
   report.quiet = true;
-  report.add(finding("race", "element 0", 7, 9));
-  report.add(finding("race", "element 1", 7, 9));  // the same lines: the same cause
+  report.add(finding(Id::data_race, "element 0", 7, 9));
+  report.add(finding(Id::data_race, "element 1", 7, 9));  // the same lines: the same cause
   CHECK(report.findings().size() == 1);
   CHECK(report.findings()[0].count == 2);
-  report.add(finding("race", "element 0", 7, 10));
-  report.add(finding("race", "element 0", 8, 9));
-  report.add(finding("deadlock", "element 0", 7, 9));
+  report.add(finding(Id::data_race, "element 0", 7, 10));
+  report.add(finding(Id::data_race, "element 0", 8, 9));
+  report.add(finding(Id::deadlock, "element 0", 7, 9));
   CHECK(report.findings().size() == 4);
 }
 
 TEST_CASE("Report: errors are counted every time, advice is not") {
   Report report;
   report.quiet = true;
-  Finding advice = finding("slow", "bank conflicts", 7);
+  Finding advice = finding(Id::misaligned_tile, "bank conflicts", 7);
   advice.severity = Severity::advice;
   report.add(advice);
   CHECK_FALSE(report.has_errors());
-  report.add(finding("race", "element 0", 7));
-  report.add(finding("race", "element 0", 7));
-  report.add(finding("race", "element 0", 8));
+  report.add(finding(Id::data_race, "element 0", 7));
+  report.add(finding(Id::data_race, "element 0", 7));
+  report.add(finding(Id::data_race, "element 0", 8));
   CHECK(report.has_errors());
   CHECK(report.errors() == 3);
 }
@@ -48,9 +47,9 @@ TEST_CASE("Report: errors are counted every time, advice is not") {
 TEST_CASE("Report: findings without a line are told apart by their titles") {
   Report report;
   report.quiet = true;
-  report.add(finding("launch", "a block has 2048 threads", 0));
-  report.add(finding("launch", "the grid is no multiple of the cluster", 0));
-  report.add(finding("launch", "a block has 2048 threads", 0));
+  report.add(finding(Id::launch_configuration, "a block has 2048 threads", 0));
+  report.add(finding(Id::launch_configuration, "the grid is no multiple of the cluster", 0));
+  report.add(finding(Id::launch_configuration, "a block has 2048 threads", 0));
   REQUIRE(report.findings().size() == 2);
   CHECK(report.findings()[0].count == 2);
   CHECK(report.findings()[1].count == 1);

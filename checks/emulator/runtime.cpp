@@ -394,6 +394,46 @@ TEST_CASE("cuTensorMapEncodeTiled writes a map, or names the broken rule") {
   CHECK(cudaGetLastError() == cudaSuccess);
 }
 
+TEST_CASE(
+    "cuTensorMapEncodeTiled refuses NULL for an array it needs, and needs no strides for one dimension") {
+  CUtensorMap map;
+  const cuuint64_t size[2] = {64, 64}, stride[1] = {256};
+  const cuuint32_t box[2] = {32, 8}, step[2] = {1, 1};
+  const auto encode = [](CUtensorMap* to, cuuint32_t rank, const cuuint64_t* sizes, const cuuint64_t* strides,
+                         const cuuint32_t* boxes, const cuuint32_t* steps) {
+    return cuTensorMapEncodeTiled(to, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, rank, nullptr, sizes, strides, boxes,
+                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                  CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  };
+  CHECK(encode(&map, 2, size, stride, box, step) == CUDA_SUCCESS);
+  CHECK(encode(nullptr, 2, size, stride, box, step) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(contains(emu::runtime::last_explanation(), "tensorMap = NULL"));
+  CHECK(encode(&map, 2, nullptr, stride, box, step) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(encode(&map, 2, size, nullptr, box, step) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(contains(emu::runtime::last_explanation(), "globalStrides = NULL"));
+  CHECK(encode(&map, 2, size, stride, nullptr, step) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(encode(&map, 2, size, stride, box, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(encode(&map, 1, size, nullptr, box, step) == CUDA_SUCCESS);
+  CHECK(encode(&map, 6, size, stride, box, step) == CUDA_ERROR_INVALID_VALUE);  // reads no more than is there
+}
+
+TEST_CASE("a tensor map that the driver takes and nobody means is encoded, and advice says why") {
+  CUtensorMap map;
+  const cuuint64_t size[2] = {64, 64}, stride[1] = {128};  // of floats: half a row
+  const cuuint32_t box[2] = {32, 8}, step[2] = {1, 1};
+  emu::Report& report = emu::Report::instance();
+  report.clear();
+  CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, nullptr, size, stride, box, step,
+                               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                               CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS);
+  REQUIRE(report.findings().size() == 1);
+  CHECK(report.findings()[0].id == "tensor-map-unchecked");
+  CHECK(report.errors() == 0);
+  CHECK(contains(report.findings()[0].title, "globalStrides[0] = 128"));
+  report.clear();
+}
+
 TEST_CASE("cudaDeviceReset frees memory and gives variables their initial values again") {
   Program& p = Program::instance();
   int* pointer = nullptr;

@@ -16,7 +16,7 @@ emu::Stats count(const std::string& body) {
   o.threads = 64;
   Runner r;
   r.run("setp.lt.u32 %p0, %t, 3;\n" + body, {}, o);
-  return r.machine.stats;
+  return r.statistics.stats();
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "emulator/machine/async.hpp"
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/mbarrier.hpp"
+#include "emulator/machine/statistics.hpp"
 
 namespace emu_test {
 
@@ -45,8 +46,27 @@ inline std::string module_text(const std::string& body, const Options& o) {
          std::to_string(o.out_words * 4) + ";\nadd.u64 %out, %out, %scale;\n" + body + "\nret;\n}\n";
 }
 
+// An observer (or none) that watches as long as this lives.
+class Watch {
+ public:
+  Watch(emu::Machine& machine, emu::Observer* observer) : machine_(machine), observer_(observer) {
+    if (observer_) machine_.observers.add(*observer_);
+  }
+  ~Watch() {
+    if (observer_) machine_.observers.remove(*observer_);
+  }
+  Watch(const Watch&) = delete;
+
+ private:
+  emu::Machine& machine_;
+  emu::Observer* observer_;
+};
+
 struct Runner {
   emu::Machine machine;
+  emu::Statistics statistics;
+
+  Runner() { machine.observers.add(statistics); }
 
   // Input words thread by thread; returns out_words words a thread. Words never stored keep 0x7FFF7FFF.
   std::vector<uint32_t> run(const std::string& body, const std::vector<uint32_t>& input = {},
@@ -75,7 +95,7 @@ struct Runner {
     std::memcpy(&config.params[0], &out, 8);
     std::memcpy(&config.params[8], &in, 8);
     machine.schedule = emu::Schedule::from(o.schedule);
-    machine.observer = o.observer;
+    const Watch watch(machine, o.observer);
     machine.launch(*program, config);
     std::vector<uint32_t> result(threads * o.out_words);
     std::memcpy(result.data(), machine.memory.at(out, result.size() * 4), result.size() * 4);
@@ -90,9 +110,7 @@ struct Runner {
     } catch (const emu::Fault& f) {
       return f.finding();
     }
-    emu::Finding none;
-    none.id = "none";
-    return none;
+    return emu::Finding(emu::Id::none);
   }
 };
 

@@ -46,8 +46,17 @@ struct Tensor {
   Options options(const char* schedule) {
     alignas(64) std::byte bytes[emu::kTensorMapBytes];
     std::string why;
-    const int code = emu::encode_tensor_map(bytes, spec.type, spec.rank, address, spec.size, spec.stride,
-                                            spec.box, spec.step, 0, spec.swizzle, 0, spec.fill, &why);
+    rules::TensorMapArguments map;
+    map.type = spec.type;
+    map.rank = spec.rank;
+    map.address = address;
+    std::copy_n(spec.size, 5, map.size);
+    std::copy_n(spec.stride, 4, map.stride_bytes);
+    std::copy_n(spec.box, 5, map.box);
+    std::copy_n(spec.step, 5, map.element_stride);
+    map.swizzle = spec.swizzle;
+    map.oob_fill = spec.fill;
+    const int code = emu::encode_tensor_map(bytes, map, &why);
     CAPTURE(why);
     REQUIRE(code == 0);
     Options o;
@@ -378,7 +387,7 @@ TEST_CASE("cp.async.bulk.tensor: bad operands are reported") {
   CHECK(f.title.find("tile") != std::string::npos);
   CHECK(fault(load2 + "[tile+6144], [%rd2, {0, 0}], [bar];").id == "none");  // bytes 6144 .. 8191
   CHECK(fault(load2 + "[tile+6272], [%rd2, {0, 0}], [bar];").id == "out-of-bounds");
-  CHECK(fault(load2 + "[tile], [%rd2, {0, 0}], [bar+8];").id != "none");
+  CHECK(fault(load2 + "[tile], [%rd2, {0, 0}], [bar+8];").id != emu::Id::none);
 
   f = fault(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%rd2, {0, "
@@ -416,7 +425,7 @@ TEST_CASE("cp.async.bulk.tensor: a tensor larger than its allocation is out of b
 TEST_CASE("cp.async.bulk.tensor is counted") {
   Tensor t(matrix(3));
   t.load({0, 0}, 0, 2048);
-  const emu::Stats& stats = t.runner.machine.stats;
+  const emu::Stats& stats = t.runner.statistics.stats();
   CHECK(stats.tensor_load_issued == 1);
   CHECK(stats.tensor_load_bytes == 2048);
   CHECK(stats.mbarrier_complete_tx_bytes == 2048);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -11,16 +12,20 @@ using namespace emu;
 
 namespace {
 
-struct Arguments {
-  int type = 9;  // BFLOAT16
-  uint32_t rank = 3;
-  uint64_t address = 0x10000;
-  uint64_t size[5] = {64, 32, 8, 4, 2};
-  uint64_t stride[4] = {128, 4096, 32768, 131072};
-  uint32_t box[5] = {64, 8, 2, 1, 1};
-  uint32_t step[5] = {1, 1, 1, 1, 1};
-  int interleave = 0, swizzle = 3, promotion = 0, fill = 0;
-};
+// bf16, 64 x 32 x 8 elements.
+rules::TensorMapArguments good() {
+  rules::TensorMapArguments a;
+  a.type = 9;
+  a.rank = 3;
+  a.address = 0x10000;
+  const uint64_t size[5] = {64, 32, 8, 4, 2}, stride[4] = {128, 4096, 32768, 131072};
+  const uint32_t box[5] = {64, 8, 2, 1, 1};
+  std::copy_n(size, 5, a.size);
+  std::copy_n(stride, 4, a.stride_bytes);
+  std::copy_n(box, 5, a.box);
+  a.swizzle = 3;
+  return a;
+}
 
 struct Result {
   int code;
@@ -29,19 +34,20 @@ struct Result {
 
 alignas(128) std::byte map_bytes[kTensorMapBytes];
 
+using Arguments = rules::TensorMapArguments;
+
 Result encode(const std::function<void(Arguments&)>& change = [](Arguments&) {}) {
-  Arguments a;
+  Arguments a = good();
   change(a);
   Result r;
-  r.code = encode_tensor_map(map_bytes, a.type, a.rank, a.address, a.size, a.stride, a.box, a.step,
-                             a.interleave, a.swizzle, a.promotion, a.fill, &r.why);
+  r.code = encode_tensor_map(map_bytes, a, &r.why);
   return r;
 }
 
 }  // namespace
 
 TEST_CASE("tensor map: every argument comes back") {
-  REQUIRE(encode([](Arguments& a) { a.step[1] = 3; }).code == 0);
+  REQUIRE(encode([](Arguments& a) { a.element_stride[1] = 3; }).code == 0);
   TensorMap map;
   REQUIRE(decode_tensor_map(map_bytes, &map));
   CHECK(map.type == ElementType::bf16);
@@ -91,7 +97,7 @@ TEST_CASE("tensor map: each broken rule is refused and named") {
   };
   const std::vector<Row> rows = {
       {"tensorDataType = 16", [](Arguments& a) { a.type = 16; }},
-      {"tensorDataType = 13", [](Arguments& a) { a.type = 13; }},
+      {"tensorDataType = 16U4_ALIGN8B", [](Arguments& a) { a.type = 13; }},
       {"tensorRank = 0", [](Arguments& a) { a.rank = 0; }},
       {"tensorRank = 6", [](Arguments& a) { a.rank = 6; }},
       {"tensorRank = 2",
@@ -108,19 +114,19 @@ TEST_CASE("tensor map: each broken rule is refused and named") {
        }},
       {"globalDim[1] = 0", [](Arguments& a) { a.size[1] = 0; }},
       {"globalDim[2] = 4294967297", [](Arguments& a) { a.size[2] = (1ull << 32) + 1; }},
-      {"globalStrides[0] = 120 bytes", [](Arguments& a) { a.stride[0] = 120; }},
-      {"globalStrides[1] = 1099511627776 bytes", [](Arguments& a) { a.stride[1] = 1ull << 40; }},
+      {"globalStrides[0] = 120 bytes", [](Arguments& a) { a.stride_bytes[0] = 120; }},
+      {"globalStrides[1] = 1099511627776 bytes", [](Arguments& a) { a.stride_bytes[1] = 1ull << 40; }},
       {"boxDim[1] = 0", [](Arguments& a) { a.box[1] = 0; }},
       {"boxDim[2] = 257", [](Arguments& a) { a.box[2] = 257; }},
-      {"make boxDim[0] a multiple of 8", [](Arguments& a) { a.box[0] = 12; }},
+      {"make boxDim[0] 16", [](Arguments& a) { a.box[0] = 12; }},
       {"make boxDim[0] at most 64", [](Arguments& a) { a.box[0] = 72; }},
       {"make boxDim[0] at most 16", [](Arguments& a) { a.swizzle = 1; }},
-      {"elementStrides[1] = 9", [](Arguments& a) { a.step[1] = 9; }},
-      {"elementStrides[2] = 0", [](Arguments& a) { a.step[2] = 0; }},
+      {"elementStrides[1] = 9", [](Arguments& a) { a.element_stride[1] = 9; }},
+      {"elementStrides[2] = 0", [](Arguments& a) { a.element_stride[2] = 0; }},
       {"interleave = 3", [](Arguments& a) { a.interleave = 3; }},
       {"swizzle = 7", [](Arguments& a) { a.swizzle = 7; }},
       {"swizzle = 4", [](Arguments& a) { a.swizzle = 4; }},
-      {"elementStrides[0] = 9", [](Arguments& a) { a.step[0] = 9; }},
+      {"elementStrides[0] = 9", [](Arguments& a) { a.element_stride[0] = 9; }},
       {"a box of 237568 bytes",  // 232 KiB
        [](Arguments& a) {
          a.box[1] = 232;
@@ -131,11 +137,11 @@ TEST_CASE("tensor map: each broken rule is refused and named") {
          a.box[1] = 256;
          a.box[2] = 8;
        }},
-      {"l2Promotion = 4", [](Arguments& a) { a.promotion = 4; }},
-      {"oobFill = 2", [](Arguments& a) { a.fill = 2; }},
-      {"NaN fill needs a floating-point type, not INT32",
+      {"l2Promotion = 4", [](Arguments& a) { a.l2_promotion = 4; }},
+      {"oobFill = 2", [](Arguments& a) { a.oob_fill = 2; }},
+      {"oobFill = 1 with tensorDataType = INT32: NaN fill needs a floating-point type",
        [](Arguments& a) {
-         a.fill = 1;
+         a.oob_fill = 1;
          a.type = 3;
          a.box[0] = 32;
        }},
@@ -151,7 +157,7 @@ TEST_CASE("tensor map: each broken rule is refused and named") {
 
 TEST_CASE("tensor map: limits that are still legal") {
   CHECK(encode([](Arguments& a) { a.size[0] = 1ull << 32; }).code == 0);
-  CHECK(encode([](Arguments& a) { a.stride[1] = (1ull << 40) - 16; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.stride_bytes[1] = (1ull << 40) - 16; }).code == 0);
   CHECK(encode([](Arguments& a) {
           a.box[1] = 256;
           a.box[2] = 7;
@@ -161,27 +167,21 @@ TEST_CASE("tensor map: limits that are still legal") {
           a.box[2] = 8;
         })
             .code == 0);
-  CHECK(encode([](Arguments& a) { a.step[1] = 8; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.element_stride[1] = 8; }).code == 0);
   CHECK(encode([](Arguments& a) { a.interleave = 1; }).code == 0);
   CHECK(encode([](Arguments& a) { a.address = 0; }).code == 0);
-  CHECK(encode([](Arguments& a) { a.fill = 1; }).code == 0);
+  CHECK(encode([](Arguments& a) { a.oob_fill = 1; }).code == 0);
   CHECK(encode([](Arguments& a) { a.rank = 1; }).code == 0);
   CHECK(encode([](Arguments& a) { a.rank = 5; }).code == 0);
 }
 
-TEST_CASE("tensor map: null pointers are refused") {
-  Arguments a;
-  std::string why;
-  auto call = [&](void* map, const uint64_t* size, const uint64_t* stride, const uint32_t* box,
-                  const uint32_t* step, uint32_t rank) {
-    return encode_tensor_map(map, a.type, rank, a.address, size, stride, box, step, 0, 3, 0, 0, &why);
-  };
-  CHECK(call(nullptr, a.size, a.stride, a.box, a.step, 3) == 1);
-  CHECK(call(map_bytes, nullptr, a.stride, a.box, a.step, 3) == 1);
-  CHECK(call(map_bytes, a.size, nullptr, a.box, a.step, 3) == 1);
-  CHECK(call(map_bytes, a.size, a.stride, nullptr, a.step, 3) == 1);
-  CHECK(call(map_bytes, a.size, a.stride, a.box, nullptr, 3) == 1);
-  CHECK(call(map_bytes, a.size, nullptr, a.box, a.step, 1) == 0);
+TEST_CASE("tensor map: all broken rules are named, not only the first") {
+  const Result r = encode([](Arguments& a) {
+    a.address += 8;
+    a.stride_bytes[0] = 120;
+  });
+  CHECK(r.why.find("globalAddress = 0x10008") != std::string::npos);
+  CHECK(r.why.find("globalStrides[0] = 120") != std::string::npos);
 }
 
 TEST_CASE("tensor map: the address can be replaced") {

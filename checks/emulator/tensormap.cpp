@@ -9,11 +9,10 @@ namespace {
 
 // A map of 16-bit elements, 64 x 32 x 4, boxes of 16 x 8 x 2.
 std::vector<uint32_t> example() {
-  const uint64_t size[] = {64, 32, 4}, stride[] = {128, 4096};
-  const uint32_t box[] = {16, 8, 2}, step[] = {1, 1, 1};
   std::vector<uint32_t> words(emu::kTensorMapBytes / 4);
   std::string why;
-  REQUIRE(emu::encode_tensor_map(words.data(), 1, 3, 0x1000, size, stride, box, step, 0, 0, 0, 0, &why) == 0);
+  REQUIRE(emu::encode_tensor_map(words.data(), {1, 3, 0x1000, {64, 32, 4}, {128, 4096}, {16, 8, 2}}, &why) ==
+          0);
   return words;
 }
 

@@ -262,8 +262,8 @@ TEST_CASE("wgmma.mma_async multiplies K-major tiles with the 128-byte swizzle, f
                             kFence + mma(n, kTypes, kDescA, kDescB, "1, 1, 1, 0, 0") + kCommit + kWait),
                      swizzled_image(n, words).words, options(words, n / 2));
     CHECK(mismatches(out, n, 3) == 0);
-    CHECK(r.machine.stats.wgmma_issued == 1);
-    CHECK(r.machine.stats.wgmma_flop == 2ull * 64 * 16 * static_cast<uint64_t>(n));
+    CHECK(r.statistics.stats().wgmma_issued == 1);
+    CHECK(r.statistics.stats().wgmma_flop == 2ull * 64 * 16 * static_cast<uint64_t>(n));
   }
 }
 

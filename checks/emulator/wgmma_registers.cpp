@@ -109,7 +109,7 @@ TEST_CASE("wgmma registers: a fragment that is written in flight is advice, for 
 
 TEST_CASE("wgmma registers: accumulators are read after the wait, in whatever way") {
   for (const char* read :
-       {"st.shared.u32 [%r2], %f1;\n", "st.global.v4.f32 [%in], {%f0, %f1, %f2, %f3};\n",
+       {"st.shared.b32 [%r2], %f1;\n", "st.global.v4.f32 [%in], {%f0, %f1, %f2, %f3};\n",
         "cvt.rn.bf16x2.f32 %r20, %f1, %f0;\n", "add.f32 %f20, %f20, %f3;\n",
         "mov.f32 %f21, %f2;\nst.shared.f32 [%r2], %f21;\n",
         "mov.b32 {%rs1, %rs2}, %f0;\nst.shared.u16 [%r2], %rs2;\n",

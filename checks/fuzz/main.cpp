@@ -137,7 +137,7 @@ int many(uint64_t seed, uint64_t count) {
         ++runs;
         const Outcome o = run(p, Mutation(), schedule);
         for (const emu::Finding& f : o.findings)
-          if (f.severity == emu::Severity::advice) ++advice[f.id];
+          if (f.severity == emu::Severity::advice) ++advice[emu::name_of(f.id)];
         if (!o.named.empty() && clean)
           std::printf("accused: a correct pipeline, of %s under %s: fuzz --seed %llu --only correct --show\n",
                       o.named.c_str(), schedule.c_str(), static_cast<unsigned long long>(s));

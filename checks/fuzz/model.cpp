@@ -53,10 +53,15 @@ std::vector<uint32_t> tile(const Pipeline& p, const std::vector<uint8_t>& input,
 std::vector<uint8_t> encode(int type, uint32_t rank, uint64_t address, const uint64_t* size,
                             const uint64_t* strides, const uint32_t* box, Swizzle swizzle, std::string* why) {
   alignas(64) uint8_t bytes[emu::kTensorMapBytes];
-  const uint32_t steps[3] = {1, 1, 1};
-  if (emu::encode_tensor_map(bytes, type, rank, address, size, strides, box, steps, 0,
-                             static_cast<int>(swizzle), 0, 0, why) != emu::kTensorMapSuccess)
-    return {};
+  rules::TensorMapArguments a;
+  a.type = type;
+  a.rank = rank;
+  a.address = address;
+  std::copy_n(size, rank, a.size);
+  std::copy_n(strides, rank - 1, a.stride_bytes);
+  std::copy_n(box, rank, a.box);
+  a.swizzle = static_cast<int>(swizzle);
+  if (emu::encode_tensor_map(bytes, a, why) != emu::kTensorMapSuccess) return {};
   return std::vector<uint8_t>(bytes, bytes + sizeof bytes);
 }
 

@@ -28,7 +28,7 @@ Outcome run(const Pipeline& p, const Mutation& m, const std::string& schedule) {
   emu::Machine machine;
   emu::check::Checker checker;
   if (schedule == "late") checker.least_growth = 0;  // what it drops must never be missed
-  machine.observer = &checker;
+  machine.observers.add(checker);
   machine.schedule = emu::Schedule::from(schedule);
   machine.time_limit_s = kTimeLimit;
   emu::LoadedModule module(machine.memory, emit(p, m));
@@ -58,12 +58,12 @@ Outcome run(const Pipeline& p, const Mutation& m, const std::string& schedule) {
   try {
     machine.launch(program, config);
   } catch (const emu::Fault& f) {
-    fault = f.finding().id;
+    fault = emu::name_of(f.finding().id);
     report.add(f.finding());
   }
   result.findings = report.findings();
   for (const emu::Finding& f : result.findings)
-    if (f.severity == emu::Severity::error && result.named.empty()) result.named = f.id;
+    if (f.severity == emu::Severity::error && result.named.empty()) result.named = emu::name_of(f.id);
   result.numbers =
       fault.empty() && std::memcmp(machine.memory.at(out, want.size()), want.data(), want.size()) == 0;
   report.clear();

@@ -8,7 +8,8 @@ using lab::UsageError;
 
 namespace {
 
-const std::vector<lab::ExtraOption> kExtra = {{"--bulk", "another kernel"}};
+const std::vector<lab::ExtraOption> kExtra = {
+    {"--bulk", "another kernel"}, {"--stages 2", "a short ring"}, {"--stages 4", "a long one"}};
 
 Options parse(const std::vector<std::string>& arguments) {
   return lab::parse_options(arguments, kExtra);
@@ -62,6 +63,13 @@ TEST_CASE("an unknown option, word or a missing value is refused by name") {
   CHECK_THROWS_WITH_AS(parse({"--known", "0123456789ABCDEF"}), doctest::Contains("not \"0123456789ABCDEF\""),
                        UsageError);
   CHECK_THROWS_WITH_AS(parse({"--json", ""}), doctest::Contains("--json takes a file name"), UsageError);
+}
+
+TEST_CASE("an option of the lesson takes the values that are built, and no other") {
+  CHECK(parse({"--stages", "4"}).variant == "--stages 4");
+  CHECK_THROWS_WITH_AS(parse({"--stages", "9"}), doctest::Contains("--stages takes one of 2, 4, not \"9\""),
+                       UsageError);
+  CHECK_THROWS_WITH_AS(parse({"--stages"}), doctest::Contains("--stages needs a value"), UsageError);
 }
 
 TEST_CASE("sizes: n and k are multiples of 8, m is free, no matrix reaches 2^31 elements") {

@@ -1,10 +1,16 @@
-// Every rule of cuTensorMapEncodeTiled, broken one at a time: the message names the parameter, its value and the fix.
+// Every rule of cuTensorMapEncodeTiled, broken one at a time: the message names the parameter, its value and the fix. And the
+// rules against what an H200 answered: host, emulated driver and record agree on every map.
 #include "host/tensor_map.hpp"
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <functional>
+#include <map>
 #include <stdexcept>
+
+#include "emulator/machine/tensor_map.hpp"
+#include "recorded/tensor_map_rules.hpp"
 
 using lab::TensorMapSpec;
 
@@ -36,12 +42,12 @@ bool contains(const std::string& text, const char* part) {
 const Broken kBroken[] = {
     {"unknown type",
      [](auto& s) { s.type = static_cast<CUtensorMapDataType>(16); },
-     {"type = 16", "0 to 15"}},
+     {"tensorDataType = 16", "0 to 15"}},
     {"packed type",
      [](auto& s) { s.type = static_cast<CUtensorMapDataType>(14); },
      {"16U4_ALIGN16B", "10.0"}},
-    {"rank 0", [](auto& s) { s.size.clear(); }, {"size has 0 entries", "1 to 5"}},
-    {"rank 6", [](auto& s) { s.size.assign(6, 8); }, {"size has 6 entries", "1 to 5"}},
+    {"rank 0", [](auto& s) { s.size.clear(); }, {"size has 0 entries", "1 to 5 dimensions"}},
+    {"rank 6", [](auto& s) { s.size.assign(6, 8); }, {"size has 6 entries", "1 to 5 dimensions"}},
     {"strides missing",
      [](auto& s) { s.stride_bytes.clear(); },
      {"stride_bytes has 0 entries", "rank 2 has 1"}},
@@ -51,45 +57,46 @@ const Broken kBroken[] = {
      {"element_stride has 1 entries"}},
     {"interleave of a matrix",
      [](auto& s) { s.interleave = CU_TENSOR_MAP_INTERLEAVE_16B; },
-     {"rank = 2", "interleave", "3 to 5"}},
-    {"interleave 32B without its swizzle",
-     [](auto& s) { s.interleave = CU_TENSOR_MAP_INTERLEAVE_32B; },
-     {"swizzle = 3", "SWIZZLE_32B"}},
+     {"tensorRank = 2", "interleave", "3 to 5"}},
     {"unknown interleave",
      [](auto& s) { s.interleave = static_cast<CUtensorMapInterleave>(3); },
      {"interleave = 3", "0 to 2"}},
-    {"address", [](auto& s) { s.address = memory + 8; }, {"address = 0x", "multiple of 16", "8 bytes past"}},
-    {"size 0", [](auto& s) { s.size[1] = 0; }, {"size[1] = 0", "1 to 2^32"}},
-    {"size above 2^32", [](auto& s) { s.size[0] = (1ull << 32) + 1; }, {"size[0] = 4294967297", "split"}},
+    {"address",
+     [](auto& s) { s.address = memory + 8; },
+     {"globalAddress = 0x", "multiple of 16", "8 bytes past"}},
+    {"size 0", [](auto& s) { s.size[1] = 0; }, {"globalDim[1] = 0", "1 to 2^32"}},
+    {"size above 2^32",
+     [](auto& s) { s.size[0] = (1ull << 32) + 1; },
+     {"globalDim[0] = 4294967297", "split"}},
     {"stride not a multiple of 16",
      [](auto& s) { s.stride_bytes[0] = 150; },
-     {"stride_bytes[0] = 150", "multiple of 16", "160 bytes"}},
-    {"stride of 2^40", [](auto& s) { s.stride_bytes[0] = 1ull << 40; }, {"stride_bytes[0]", "below 2^40"}},
-    {"box extent 0", [](auto& s) { s.box[1] = 0; }, {"box[1] = 0", "1 to 256", "use 1"}},
-    {"box extent 257", [](auto& s) { s.box[1] = 257; }, {"box[1] = 257", "1 to 256", "several copies"}},
+     {"globalStrides[0] = 150", "multiple of 16", "160 bytes"}},
+    {"stride of 2^40", [](auto& s) { s.stride_bytes[0] = 1ull << 40; }, {"globalStrides[0]", "below 2^40"}},
+    {"box extent 0", [](auto& s) { s.box[1] = 0; }, {"boxDim[1] = 0", "1 to 256", "use 1"}},
+    {"box extent 257", [](auto& s) { s.box[1] = 257; }, {"boxDim[1] = 257", "1 to 256", "more copies"}},
     {"inner box not a multiple of 16 bytes",
      [](auto& s) { s.box[0] = 12; },
-     {"box[0] = 12 elements of 2 bytes = 24 bytes", "multiple of 16 bytes", "use 16 elements"}},
+     {"boxDim[0] = 12 elements of 2 bytes = 24 bytes", "multiple of 16 bytes", "make boxDim[0] 16"}},
     {"inner box wider than the swizzle",
      [](auto& s) { s.box[0] = 128; },
-     {"box[0] = 128", "256 bytes", "128-byte swizzle", "use 64 elements"}},
+     {"boxDim[0] = 128", "256 bytes", "128-byte swizzle", "at most 64"}},
     {"box larger than shared memory",
      [](auto& s) {
        s.swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
        s.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
        s.box = {256, 256};
      },
-     {"262144 bytes", "232448"}},
+     {"262144 bytes", "233472"}},
     {"element stride 0",
      [](auto& s) {
        s.element_stride = {1, 0};
      },
-     {"element_stride[1] = 0", "1 to 8"}},
+     {"elementStrides[1] = 0", "1 to 8"}},
     {"element stride 9",
      [](auto& s) {
        s.element_stride = {1, 9};
      },
-     {"element_stride[1] = 9", "1 to 8"}},
+     {"elementStrides[1] = 9", "1 to 8"}},
     {"unknown swizzle",
      [](auto& s) { s.swizzle = static_cast<CUtensorMapSwizzle>(7); },
      {"swizzle = 7", "0 to 6"}},
@@ -98,14 +105,14 @@ const Broken kBroken[] = {
      {"swizzle = 4", "compute capability 10.0"}},
     {"unknown L2 promotion",
      [](auto& s) { s.l2_promotion = static_cast<CUtensorMapL2promotion>(4); },
-     {"l2_promotion = 4", "0 to 3"}},
-    {"unknown fill", [](auto& s) { s.oob_fill = static_cast<CUtensorMapFloatOOBfill>(2); }, {"oob_fill = 2"}},
+     {"l2Promotion = 4", "0 to 3"}},
+    {"unknown fill", [](auto& s) { s.oob_fill = static_cast<CUtensorMapFloatOOBfill>(2); }, {"oobFill = 2"}},
     {"NaN fill of integers",
      [](auto& s) {
        s.type = CU_TENSOR_MAP_DATA_TYPE_UINT16;
        s.oob_fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
      },
-     {"oob_fill", "UINT16", "floating-point"}},
+     {"oobFill", "UINT16", "floating-point"}},
 };
 
 }  // namespace
@@ -158,4 +165,106 @@ TEST_CASE("make_tensor_map refuses a broken specification before it asks the dri
   spec.box[0] = 128;
   CHECK_THROWS_WITH_AS(lab::make_tensor_map(spec), doctest::Contains("tensor-map-invalid"),
                        std::invalid_argument);
+}
+
+TEST_CASE(
+    "what is accepted although it is hardly meant is advice, with its value and a fix; a good map gets none") {
+  const Broken advised[] = {
+      {"interleave 32B without its swizzle",
+       [](auto& s) {
+         s = {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, memory, {64, 8, 2}, {128, 1024}, {64, 8, 2}, {}};
+         s.interleave = CU_TENSOR_MAP_INTERLEAVE_32B;
+       },
+       {"swizzle = 0 with INTERLEAVE_32B", "SWIZZLE_32B"}},
+      {"a box for all the shared memory of a multiprocessor",
+       [](auto& s) {
+         s.swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+         s.type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+         s.size = {72, 100, 4};
+         s.stride_bytes = {144, 14400};
+         s.box = {64, 228, 16};
+       },
+       {"takes 233472 bytes", "at most 232448"}},
+      {"a box whose rows are padded to the swizzle",
+       [](auto& s) {
+         s.size = {72, 100, 4};
+         s.stride_bytes = {144, 14400};
+         s.box = {8, 256, 16};
+       },
+       {"takes 524288 bytes", "at most 232448"}},
+      {"a stride in elements",
+       [](auto& s) { s.stride_bytes = {80}; },
+       {"globalStrides[0] = 80", "144", "overlap", "bytes, not in elements"}},
+      {"slices closer than one is long",
+       [](auto& s) {
+         s.size = {72, 100, 4};
+         s.stride_bytes = {144, 14384};
+         s.box = {64, 16, 1};
+       },
+       {"globalStrides[1] = 14384", "14400", "overlap"}},
+      {"a step along the innermost dimension",
+       [](auto& s) {
+         s.element_stride = {2, 1};
+       },
+       {"elementStrides[0] = 2", "ignores"}},
+  };
+  for (const Broken& a : advised) {
+    CAPTURE(a.name);
+    TensorMapSpec spec = good_map();
+    a.change(spec);
+    CHECK(lab::tensor_map_problems(spec).empty());
+    const std::vector<std::string> advice = lab::tensor_map_advice(spec);
+    REQUIRE(advice.size() == 1);
+    CAPTURE(advice[0]);
+    for (const char* part : a.parts) CHECK(contains(advice[0], part));
+  }
+  CHECK(lab::tensor_map_advice(good_map()).empty());
+  TensorMapSpec slices = good_map();  // dimensions in another order than memory, and one slice for all
+  slices.size = {72, 4, 100};
+  slices.stride_bytes = {14400, 144};
+  slices.box = {64, 1, 16};
+  CHECK(lab::tensor_map_advice(slices).empty());
+  slices.stride_bytes = {0, 144};
+  CHECK(lab::tensor_map_advice(slices).empty());
+}
+
+TEST_CASE("rules, host and emulated driver give an H200's answer to every recorded tensor map") {
+  std::ifstream file("checks/recorded/tensor_map_rules.txt");
+  REQUIRE(file.is_open());
+  std::map<std::string, int> recorded;
+  for (std::string line; std::getline(file, line);)
+    if (const size_t colon = line.rfind(": "); line[0] != '#' && colon != std::string::npos)
+      recorded[line.substr(0, colon)] = std::stoi(line.substr(colon + 2));
+  int accepted = 0, refused = 0;
+  for (const recorded::MapRow& row : recorded::tensor_map_rows(reinterpret_cast<uintptr_t>(memory))) {
+    CAPTURE(row.name);
+    REQUIRE(recorded.count(row.name) == 1);
+    const int answer = recorded[row.name];
+    (answer ? refused : accepted)++;
+
+    bool broken = false;
+    for (const rules::Broken& b : rules::broken_rules(row.map)) broken = broken || b.refused;
+    CHECK(broken == (answer != 0));
+
+    const rules::TensorMapArguments& a = row.map;
+    TensorMapSpec spec;
+    spec.type = static_cast<CUtensorMapDataType>(a.type);
+    spec.address = reinterpret_cast<const void*>(a.address);
+    spec.size.assign(a.size, a.size + a.rank);
+    spec.stride_bytes.assign(a.stride_bytes, a.stride_bytes + (a.rank ? a.rank - 1 : 0));
+    spec.box.assign(a.box, a.box + a.rank);
+    spec.element_stride.assign(a.element_stride, a.element_stride + a.rank);
+    spec.interleave = static_cast<CUtensorMapInterleave>(a.interleave);
+    spec.swizzle = static_cast<CUtensorMapSwizzle>(a.swizzle);
+    spec.l2_promotion = static_cast<CUtensorMapL2promotion>(a.l2_promotion);
+    spec.oob_fill = static_cast<CUtensorMapFloatOOBfill>(a.oob_fill);
+    CHECK(lab::tensor_map_problems(spec).empty() == (answer == 0));
+
+    alignas(128) std::byte bytes[emu::kTensorMapBytes];
+    std::string why;
+    CHECK(emu::encode_tensor_map(bytes, a, &why) == answer);
+    CHECK(why.empty() == (answer == 0));
+  }
+  CHECK(accepted > 80);
+  CHECK(refused > 80);
 }

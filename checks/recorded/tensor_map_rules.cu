@@ -1,167 +1,36 @@
 // What cuTensorMapEncodeTiled answers to each legal limit and to the value beyond it.
 #include "record.cuh"
+#include "tensor_map_rules.hpp"
 
 using namespace record;
 
 namespace {
 
-// A 3-dimensional map that is right: 64 x 32 x 8 elements of 2 bytes.
-MapArguments good(const void* tensor) {
+int answer(CUtensorMap* map, const rules::TensorMapArguments& r) {
   MapArguments a;
-  a.rank = 3;
-  a.address = tensor;
-  a.size[0] = 64;
-  a.size[1] = 32;
-  a.size[2] = 8;
-  a.stride_bytes[0] = 128;
-  a.stride_bytes[1] = 4096;
-  a.box[0] = 64;
-  a.box[1] = 8;
-  a.box[2] = 2;
-  return a;
-}
-
-void show(const char* what, const MapArguments& a) {
-  CUtensorMap map;
-  std::printf("%s: %d\n", what, encode(&map, a));
-}
-
-template <class Change>
-void probe(const char* what, const void* tensor, Change change) {
-  MapArguments a = good(tensor);
-  change(a);
-  show(what, a);
+  a.type = r.type;
+  a.rank = r.rank;
+  a.address = reinterpret_cast<const void*>(r.address);
+  std::memcpy(a.size, r.size, sizeof a.size);
+  std::memcpy(a.stride_bytes, r.stride_bytes, sizeof a.stride_bytes);
+  std::memcpy(a.box, r.box, sizeof a.box);
+  std::memcpy(a.step, r.element_stride, sizeof a.step);
+  a.interleave = r.interleave;
+  a.swizzle = r.swizzle;
+  a.l2_promotion = r.l2_promotion;
+  a.oob_fill = r.oob_fill;
+  return encode(map, a);
 }
 
 }  // namespace
 
 int main() {
   Buffer<uint16_t> buffer(64 * 1024);
-  const char* t = reinterpret_cast<const char*>(buffer.get());
-  probe("as it should be", t, [](MapArguments&) {});
-
-  for (int type = 0; type <= 16; ++type) {
-    char name[48];
-    std::snprintf(name, sizeof name, "type %d, inner box of 128 elements", type);
-    probe(name, t, [&](MapArguments& a) {
-      a.type = type;
-      a.box[0] = 128;
-      a.size[0] = 128;
-      a.stride_bytes[0] = 1024;
-      a.stride_bytes[1] = 32768;
-    });
-  }
-  for (uint32_t rank : {0u, 1u, 2u, 3u, 4u, 5u, 6u}) {
-    char name[32];
-    std::snprintf(name, sizeof name, "rank %u", rank);
-    if (rank == 6) continue;  // the arrays here have five entries
-    probe(name, t, [&](MapArguments& a) {
-      a.rank = rank;
-      a.stride_bytes[2] = a.stride_bytes[3] = 32768;
-    });
-  }
-  for (int offset : {0, 8, 16, 32, 64}) {
-    char name[48];
-    std::snprintf(name, sizeof name, "address + %d", offset);
-    probe(name, t + offset, [](MapArguments&) {});
-    std::snprintf(name, sizeof name, "address + %d, swizzle 128B", offset);
-    probe(name, t + offset, [](MapArguments& a) { a.swizzle = 3; });
-  }
-  probe("address NULL", nullptr, [](MapArguments&) {});
-  for (uint64_t size : {0ull, 1ull, 1ull << 31, (1ull << 32) - 1, 1ull << 32, (1ull << 32) + 1}) {
-    char name[48];
-    std::snprintf(name, sizeof name, "globalDim[0] %llu", static_cast<unsigned long long>(size));
-    probe(name, t, [&](MapArguments& a) { a.size[0] = size; });
-    std::snprintf(name, sizeof name, "globalDim[2] %llu", static_cast<unsigned long long>(size));
-    probe(name, t, [&](MapArguments& a) { a.size[2] = size; });
-  }
-  for (uint64_t stride : {0ull, 8ull, 16ull, 120ull, 136ull, (1ull << 40) - 16, 1ull << 40}) {
-    char name[64];
-    std::snprintf(name, sizeof name, "globalStrides[0] %llu", static_cast<unsigned long long>(stride));
-    probe(name, t, [&](MapArguments& a) { a.stride_bytes[0] = stride; });
-    std::snprintf(name, sizeof name, "globalStrides[1] %llu", static_cast<unsigned long long>(stride));
-    probe(name, t, [&](MapArguments& a) { a.stride_bytes[1] = stride; });
-  }
-  for (uint32_t box : {0u, 1u, 8u, 12u, 256u, 257u, 264u}) {
-    char name[32];
-    std::snprintf(name, sizeof name, "boxDim[0] %u", box);
-    probe(name, t, [&](MapArguments& a) { a.box[0] = box; });
-    std::snprintf(name, sizeof name, "boxDim[1] %u", box);
-    probe(name, t, [&](MapArguments& a) { a.box[1] = box; });
-  }
-  probe("a box of 256 x 256 x 256", t, [](MapArguments& a) { a.box[0] = a.box[1] = a.box[2] = 256; });
-  for (uint32_t rows : {128u, 220u, 224u, 226u, 227u, 228u, 232u, 255u, 256u}) {  // of 1024 bytes
-    char name[72];
-    std::snprintf(name, sizeof name, "a box of 64 x 8 x %u elements, %u KiB", rows, rows);
-    probe(name, t, [&](MapArguments& a) { a.box[2] = rows; });
-    std::snprintf(name, sizeof name, "a box of 8 x 64 x %u elements, %u KiB, swizzle 128B", rows, rows);
-    probe(name, t, [&](MapArguments& a) {
-      a.box[0] = 8;
-      a.box[1] = 64;
-      a.box[2] = rows;
-      a.swizzle = 3;
-    });
-  }
-  for (uint32_t rows : {13u, 14u, 15u, 16u}) {  // of 16 KiB as they are read, 2 KiB as they are kept
-    char name[64];
-    std::snprintf(name, sizeof name, "a box of 128 x 256 x %u elements, stride 8", rows);
-    probe(name, t, [&](MapArguments& a) {
-      a.box[0] = 64;
-      a.box[1] = 256;
-      a.box[2] = rows;
-      a.step[1] = 8;
-    });
-  }
-  probe("boxDim[2] larger than globalDim[2]", t, [](MapArguments& a) { a.box[2] = 100; });
-  for (int swizzle = -1; swizzle <= 7; ++swizzle) {
-    for (uint32_t inner : {8u, 16u, 24u, 32u, 40u, 64u, 72u}) {
-      char name[64];
-      std::snprintf(name, sizeof name, "swizzle %d, inner box %u bytes", swizzle, inner * 2);
-      probe(name, t, [&](MapArguments& a) {
-        a.swizzle = swizzle;
-        a.box[0] = inner;
-      });
-    }
-  }
-  for (uint32_t step : {0u, 1u, 2u, 8u, 9u}) {
-    char name[40];
-    std::snprintf(name, sizeof name, "elementStrides[0] %u", step);
-    probe(name, t, [&](MapArguments& a) { a.step[0] = step; });
-    std::snprintf(name, sizeof name, "elementStrides[1] %u", step);
-    probe(name, t, [&](MapArguments& a) { a.step[1] = step; });
-  }
-  for (int promotion = -1; promotion <= 4; ++promotion) {
-    char name[32];
-    std::snprintf(name, sizeof name, "l2Promotion %d", promotion);
-    probe(name, t, [&](MapArguments& a) { a.l2_promotion = promotion; });
-  }
-  for (int fill = -1; fill <= 2; ++fill) {
-    for (int type : {1, 6, 9}) {
-      char name[32];
-      std::snprintf(name, sizeof name, "oobFill %d, type %d", fill, type);
-      probe(name, t, [&](MapArguments& a) {
-        a.oob_fill = fill;
-        a.type = type;
-      });
-    }
-  }
-  for (int interleave : {-1, 3}) {
-    char name[32];
-    std::snprintf(name, sizeof name, "interleave %d", interleave);
-    probe(name, t, [&](MapArguments& a) { a.interleave = interleave; });
-  }
-  probe("interleave 16B of rank 2", t, [](MapArguments& a) {
-    a.interleave = 1;
-    a.rank = 2;
-  });
-  probe("interleave 32B without swizzle", t, [](MapArguments& a) { a.interleave = 2; });
-  probe("interleave 32B at address + 16", t + 16, [](MapArguments& a) {
-    a.interleave = 2;
-    a.swizzle = 1;
-  });
+  const auto rows = recorded::tensor_map_rows(reinterpret_cast<uint64_t>(buffer.get()));
   CUtensorMap maps[2];
+  for (const recorded::MapRow& row : rows) std::printf("%s: %d\n", row.name.c_str(), answer(maps, row.map));
   auto* misplaced = reinterpret_cast<CUtensorMap*>(reinterpret_cast<char*>(maps) + 16);
-  std::printf("tensorMap at 16 mod 64: %d\n", encode(misplaced, good(t)));
+  std::printf("tensorMap at 16 mod 64: %d\n", answer(misplaced, rows[0].map));
   misplaced = reinterpret_cast<CUtensorMap*>(reinterpret_cast<char*>(maps) + 64);
-  std::printf("tensorMap at 64 mod 128: %d\n", encode(misplaced, good(t)));
+  std::printf("tensorMap at 64 mod 128: %d\n", answer(misplaced, rows[0].map));
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace check {
@@ -26,5 +28,13 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
+
+// All of a file; "" where there is none.
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
 }  // namespace check

@@ -1,4 +1,4 @@
-// Reading the JSON that the programs and the emulator write.
+// JSON: reading what the programs and the emulator write, and writing a check's report.
 #pragma once
 
 #include <map>
@@ -7,12 +7,16 @@
 
 namespace check {
 
-// The members of a flat JSON object (or of the object named `member` in it): numbers and strings as their text,
-// strings unescaped; arrays and objects as JSON. Throws std::runtime_error with the place
-// when the text is not JSON or has no such member.
-std::map<std::string, std::string> json_object(const std::string& text, const std::string& member = "");
+struct Json {
+  std::string text;  // a string without its quotes and escapes; anything else as it was written
+  std::map<std::string, Json> members;  // of an object
+  std::vector<Json> elements;           // of an array
 
-// The texts of the objects in the array named `member`, in order.
-std::vector<std::string> json_array(const std::string& text, const std::string& member);
+  // Throws std::runtime_error with the place when the text is not JSON.
+  static Json parse(const std::string& text);
+};
+
+// A string literal, with its quotes.
+std::string json_string(const std::string& text);
 
 }  // namespace check

@@ -1,254 +1,241 @@
 #include "support/lesson.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 
-#include "support/json.hpp"
+#include "support/folder.hpp"
 
 namespace check {
 namespace {
 
-constexpr int kLimitS = 120;
+constexpr int kLimitS = 180;             // for a process
+constexpr char kLaunchLimitS[] = "120";  // for a launch on the emulator, which then says who waits for what
+constexpr int kSkipped = 77, kTodoOpen = 3;  // exit codes of the programs
 
-std::string environment(const char* name, const std::string& otherwise) {
+std::string environment_or(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value != nullptr && value[0] != '\0' ? value : otherwise;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// A file name of this process's own, removed at the end of the scope.
-struct ScratchFile {
-  std::string path;
-  explicit ScratchFile(const char* suffix)
-      : path(environment("TMPDIR", "/tmp") + "/check." + std::to_string(getpid()) + suffix) {
-    unlink(path.c_str());
+Json parse_or_nothing(const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const std::runtime_error&) {
+    return {};  // the program ended before it had written all
   }
-  ~ScratchFile() { unlink(path.c_str()); }
-};
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
+// A JSON object on one line, for the report.
+std::string one_line(const Json& json) {
+  if (json.members.empty()) return "null";
+  std::string text = json.text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
 }
 
-struct Todo {
-  std::string number, sentence;
-  std::string message() const { return "TODO " + number + " is still open: " + sentence; }
-};
-
-std::string exercise_script(const std::string& option, const std::string& lesson, int* exit_code) {
-  const Outcome outcome =
-      run({"/usr/bin/env", "python3", "-B", "checks/scripts/exercise.py", option, lesson.substr(0, 2)}, {},
-          kLimitS);
-  *exit_code = outcome.exit_code;
-  return outcome.output;
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const size_t begin = text.find_last_of('\n', end);
+  return text.substr(begin + 1, end - begin);
 }
 
-// The blanks of a lesson, in order.
-std::vector<Todo> todos(const std::string& lesson) {
-  int exit_code = -1;
-  std::istringstream lines(exercise_script("--sentences", lesson, &exit_code));
-  REQUIRE(exit_code == 0);
-  std::vector<Todo> found;
-  for (std::string line; std::getline(lines, line);) found.push_back({line.substr(0, 4), line.substr(5)});
-  REQUIRE(found.size() >= 3);
-  return found;
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
 }
 
-void check_right(const LessonRun& run) {
-  CHECK(run.outcome.exit_code == 0);
-  REQUIRE(!run.json.empty());
-  CHECK(run.json.at("verdict") == "right");
-  CHECK(run.json.at("mismatches") == "0");
-  CHECK(run.findings.empty());
-  std::istringstream text(run.json.at("ms_samples"));
-  std::vector<double> samples(std::istream_iterator<double>(text), {});
-  REQUIRE(samples.size() == std::stoul(run.json.at("samples")));
-  std::sort(samples.begin(), samples.end());
-  const double middle = (samples[(samples.size() - 1) / 2] + samples[samples.size() / 2]) / 2;
-  CHECK(std::stod(run.json.at("ms_median")) == doctest::Approx(middle).epsilon(1e-5));
+double ceil_div(double a, double b) {
+  return std::ceil(a / b);
+}
+
+void tell(const LessonRun& run) {
+  CaseReport& report = this_case();
+  report.command = run.command;
+  report.environment = run.environment;
+  report.json = one_line(run.emulator);
+  report.program = one_line(run.program);
+}
+
+LessonRun start(const Call& call) {
+  const Folder folder;
+  const std::string program = folder / "program.json", emulator = folder / "emulator.json";
+  LessonRun run;
+  run.call = call;
+  const std::string path = environment_or("CHECK_BIN_DIR", "build") + "/" + call.group + "/" + call.lesson;
+  run.command = {path + (on_gpu() ? "" : ".emu"), "--m", std::to_string(call.size.m), "--n",
+                 std::to_string(call.size.n),     "--k", std::to_string(call.size.k)};
+  run.command.insert(run.command.end(), call.options.begin(), call.options.end());
+  if (!on_gpu()) run.environment = {{"EMU_CHECK", "on"}, {"EMU_SCHEDULE", call.schedule}};
+  if (!call.todo_only.empty()) run.environment["TODO_ONLY"] = call.todo_only;
+
+  std::vector<std::string> command = run.command;
+  command.insert(command.end(), {"--json", program});
+  std::map<std::string, std::string> environment = run.environment;
+  environment["EMU_TIME_LIMIT"] = kLaunchLimitS;
+  environment["EMU_JSON"] = emulator;
+  run.outcome = check::run(command, environment, kLimitS);
+  run.program = parse_or_nothing(read_file(program));
+  run.emulator = parse_or_nothing(read_file(emulator));
+  return run;
+}
+
+const std::string& member(const Json& json, const std::string& key, const char* whose) {
+  const auto at = json.members.find(key);
+  REQUIRE_MESSAGE(at != json.members.end(), whose << " reports no \"" << key << "\"");
+  return at->second.text;
 }
 
 }  // namespace
 
 bool on_gpu() {
-  return environment("DEVICE", "emu") == "gpu";
+  return environment_or("DEVICE", "emu") == "gpu";
+}
+
+const std::string& lesson() {
+  static const std::string name = std::filesystem::read_symlink("/proc/self/exe").filename();
+  return name;
+}
+
+const std::string& LessonRun::said(const std::string& key) const {
+  return member(program, key, "the program");
 }
 
 double LessonRun::stat(const std::string& key) const {
-  const auto at = stats.find(key);
-  REQUIRE_MESSAGE(at != stats.end(), "the emulator has no counter named " << key);
-  return at->second;
+  const auto stats = emulator.members.find("stats");
+  REQUIRE_MESSAGE(stats != emulator.members.end(), "the emulator reports no counters");
+  return std::stod(member(stats->second, key, "the emulator"));
 }
 
-std::string program_path(const std::string& group, const std::string& lesson) {
-  return environment("CHECK_BIN_DIR", "build") + "/" + group + "/" + lesson + (on_gpu() ? "" : ".emu");
+Tile LessonRun::tile() const {
+  Tile tile = {};
+  const std::string& text = said("tile");
+  REQUIRE_MESSAGE(std::sscanf(text.c_str(), "%dx%dx%d", &tile.bm, &tile.bn, &tile.bk) == 3,
+                  "the program reports the tile " << text);
+  tile.stages = std::stoi(said("stages"));
+  return tile;
 }
 
-LessonRun run_lesson(const std::string& group, const std::string& lesson, std::vector<std::string> arguments,
-                     std::map<std::string, std::string> environment) {
-  const ScratchFile json(".json"), counters(".emu.json");
-  arguments.insert(arguments.begin(), program_path(group, lesson));
-  arguments.insert(arguments.end(), {"--json", json.path});
-  environment["EMU_JSON"] = counters.path;
-  CAPTURE(command_line(arguments));
-
-  LessonRun result;
-  result.outcome = run(arguments, environment, kLimitS);
-  CAPTURE(result.outcome.output);
-  REQUIRE_MESSAGE(!result.outcome.timed_out, "ran past " << kLimitS << " s");
-  REQUIRE_MESSAGE(result.outcome.exit_code != 77, "skipped: " << result.outcome.output);
-  if (const std::string text = read_file(json.path); !text.empty()) result.json = json_object(text);
-  if (const std::string text = read_file(counters.path); !text.empty()) {
-    for (const auto& [key, value] : json_object(text, "stats")) result.stats[key] = std::stod(value);
-    result.findings = json_array(text, "findings");
-  }
-  return result;
+double LessonRun::ctas() const {
+  return ceil_div(call.size.m, tile().bm) * ceil_div(call.size.n, tile().bn);
+}
+double LessonRun::k_tiles() const {
+  return ctas() * ceil_div(call.size.k, tile().bk);
+}
+double LessonRun::tile_bytes() const {
+  return (tile().bm + tile().bn) * tile().bk * 2.0;
+}
+double LessonRun::consumer_threads() const {
+  return tile().bm / 64 * 128;
 }
 
-std::vector<std::string> Size::arguments() const {
-  return {"--m", std::to_string(m), "--n", std::to_string(n), "--k", std::to_string(k)};
+std::string LessonRun::where() const {
+  std::string text = "M=" + std::to_string(call.size.m) + " N=" + std::to_string(call.size.n) +
+                     " K=" + std::to_string(call.size.k);
+  for (size_t i = 0; i < call.options.size(); ++i) text += (i == 0 ? " with " : " ") + call.options[i];
+  return on_gpu() ? text : text + " under schedule " + call.schedule;
 }
 
-void claim_right(const std::string& lesson, const std::vector<Size>& sizes,
-                 const std::vector<std::string>& more) {
-  for (const Size& size : sizes) {
-    std::vector<std::string> arguments = size.arguments();
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    CAPTURE(command_line(arguments));
-    const LessonRun run = run_lesson("solutions", lesson, arguments);
-    CAPTURE(run.outcome.output);
-    check_right(run);
-    CHECK(run.json.at("m") == std::to_string(size.m));
-    CHECK(run.json.at("lesson") == lesson);
-  }
-}
-
-void claim_exact(const std::string& lesson, const Size& size) {
-  std::vector<std::string> arguments = size.arguments();
-  arguments.insert(arguments.end(), {"--data", "integers", "--seed", "42"});
-  const LessonRun run = run_lesson("solutions", lesson, arguments);
-  CAPTURE(run.outcome.output);
-  check_right(run);
-  CHECK(std::stod(run.json.at("max_error")) == 0);
-}
-
-void claim_any_schedule(const std::string& lesson, const Size& size, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments = size.arguments();
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const LessonRun in_order = run_lesson("solutions", lesson, arguments, {{"EMU_SCHEDULE", "in-order"}});
-  check_right(in_order);
-  for (const char* schedule : {"late", "random:1", "random:2"}) {
-    CAPTURE(schedule);
-    const LessonRun run = run_lesson("solutions", lesson, arguments, {{"EMU_SCHEDULE", schedule}});
-    CAPTURE(run.outcome.output);
-    check_right(run);
-    for (const char* key : {"wgmma.issued", "cp_async.issued", "tensor.load.bytes",
-                            "mbarrier.phases_completed", "shared.store.bytes", "global.store.bytes"}) {
-      CAPTURE(key);
-      CHECK(run.stat(key) == in_order.stat(key));
-    }
-  }
-}
-
-void claim_impostors_caught(const std::string& lesson) {
-  const std::map<std::string, std::string> expected = {
-      {"none", "not-written"}, {"zeros", "zeros"}, {"nan", "nan"}};
-  for (const auto& [impostor, classification] : expected) {
-    CAPTURE(impostor);
-    std::vector<std::string> arguments = Size{136, 72, 64}.arguments();
-    arguments.insert(arguments.end(), {"--impostor", impostor});
-    const LessonRun run = run_lesson("solutions", lesson, arguments);
-    CAPTURE(run.outcome.output);
-    CHECK(run.outcome.exit_code == 1);
-    REQUIRE(!run.json.empty());
-    CHECK(run.json.at("verdict") == "wrong");
-    CHECK(run.json.at("classification") == classification);
-    CHECK(contains(run.outcome.output, "(0, 0)  want"));
-  }
-}
-
-void claim_bad_arguments(const std::string& lesson) {
-  struct Case {
-    std::vector<std::string> arguments;
-    const char* sentence;
+std::string LessonRun::trouble() const {
+  const auto text = [](const Json& json, const std::string& key) {
+    const auto at = json.members.find(key);
+    return at == json.members.end() ? std::string() : at->second.text;
   };
-  const std::vector<Case> cases = {
-      {{"--m", "0"}, "--m 0 is out of range"},
-      {{"--n", "-8"}, "--n -8 is out of range"},
-      {{"--k", "100"}, "--k 100 is not a multiple of 8"},
-      {{"--n", "12"}, "--n 12 is not a multiple of 8"},
-      {{"--m", "12345678901234567890"}, "out of range"},
-      {{"--m", "1000000", "--k", "1000000"}, "matrix A"},
-      {{"--k", "ten"}, "whole number"},
-      {{"--seed"}, "needs a value"},
-      {{"--fast"}, "unknown option"},
-      {{"--json", "/no/such/folder/results.json"}, "--json cannot write /no/such/folder/results.json"},
-  };
-  for (const Case& bad : cases) {
-    CAPTURE(bad.sentence);
-    std::vector<std::string> command = bad.arguments;
-    command.insert(command.begin(), program_path("solutions", lesson));
-    const Outcome outcome = run(command, {}, kLimitS);
-    CAPTURE(outcome.output);
-    CHECK(outcome.exit_code == 2);
-    CHECK(contains(outcome.output, bad.sentence));
-    CHECK(contains(outcome.output, "--help"));
-  }
-  const Outcome help = run({program_path("solutions", lesson), "--help"}, {}, kLimitS);
-  CHECK(help.exit_code == 0);
-  CHECK(contains(help.output, "--repeat"));
+  const auto found = emulator.members.find("findings");
+  const std::string finding = found == emulator.members.end() || found->second.elements.empty()
+                                  ? ""
+                                  : text(found->second.elements[0], "id");
+  const std::string verdict = text(program, "verdict"), why = text(program, "classification");
+  if (outcome.timed_out)
+    return "the program did not end within " + std::to_string(kLimitS) + " s at " + where();
+  if (outcome.exit_code == kTodoOpen) return why;
+  if (finding == "deadlock" || finding == "time-limit") return "the kernel did not end at " + where();
+  if (verdict == "wrong") return "wrong numbers at " + where();
+  if (!finding.empty() && verdict == "right")
+    return "right numbers, but the checker found \"" + finding + "\" at " + where();
+  if (!finding.empty()) return "the checker stopped the kernel (" + finding + ") at " + where();
+  if (verdict == "error") return "the kernel failed at " + where() + ": " + why;
+  if (outcome.exit_code != 0)
+    return "the program ended with exit code " + std::to_string(outcome.exit_code) + " at " + where() + ": " +
+           last_line(outcome.output);
+  return verdict == "right" ? "" : "the program reports no result at " + where();
 }
 
-void claim_starter_reports_first_todo(const std::string& lesson) {
-  int edited = -1;
-  exercise_script("--pristine", lesson, &edited);
-  if (edited == 1) {
-    MESSAGE("not checked: the exercise has been worked on (a blank is filled)");
-    return;
-  }
-  REQUIRE(edited == 0);
-  const Todo first = todos(lesson)[0];
-  const LessonRun run = run_lesson("lessons", lesson, Size{128, 128, 64}.arguments());
-  CAPTURE(run.outcome.output);
-  CHECK(run.outcome.exit_code == 3);
-  CHECK(contains(run.outcome.output, first.message()));
-  REQUIRE(!run.json.empty());
-  CHECK(run.json.at("verdict") == "todo");
-  CHECK(run.json.at("classification") == first.message());
+const LessonRun& run_lesson(const Call& call) {
+  Call full = call;
+  if (full.group.empty()) full.group = environment_or("CHECK_GROUP", "solutions");
+  if (full.lesson.empty()) full.lesson = lesson();
+  std::string key = full.group + " " + full.lesson + " " + full.schedule + " " + full.todo_only + " " +
+                    std::to_string(full.size.m) + " " + std::to_string(full.size.n) + " " +
+                    std::to_string(full.size.k);
+  for (const std::string& option : full.options) key += " " + option;
+
+  static std::map<std::string, LessonRun> earlier;
+  const auto at = earlier.find(key);
+  const LessonRun& run = at != earlier.end() ? at->second : earlier.emplace(key, start(full)).first->second;
+  tell(run);
+  if (run.outcome.timed_out) FAIL(run.trouble());
+  if (run.outcome.exit_code == kSkipped) FAIL("no device: " << last_line(run.outcome.output));
+  return run;
 }
 
-void claim_each_todo_reported(const std::string& lesson) {
-  const std::vector<Todo> all = todos(lesson);
-  const std::vector<std::string> size = Size{136, 128, 128}.arguments();
-  for (size_t i = 0; i < all.size(); ++i) {
-    CAPTURE(all[i].number);
-    const LessonRun run = run_lesson("todos", lesson, size, {{"TODO_ONLY", std::to_string(i + 1)}});
-    CAPTURE(run.outcome.output);
-    CHECK(run.outcome.exit_code == 3);
-    CHECK(contains(run.outcome.output, all[i].message()));
+const LessonRun& run_right(const Call& call) {
+  const LessonRun& run = run_lesson(call);
+  const std::string trouble = run.trouble();
+  if (!trouble.empty()) {
+    INFO(run.outcome.output);
+    FAIL(trouble);
   }
-  const LessonRun complete = run_lesson("todos", lesson, size, {{"TODO_ONLY", "0"}});
-  CAPTURE(complete.outcome.output);
-  CHECK(complete.outcome.exit_code == 0);
+  return run;
+}
+
+Tile tile() {
+  return run_lesson({}).tile();
+}
+
+void expect(const LessonRun& run, bool holds, const std::string& but) {
+  if (holds) return;
+  if (this_case().message.empty()) tell(run);
+  FAIL_CHECK("right numbers at " << run.where() << ", but " << but);
+}
+
+void expect_stat(const LessonRun& run, const std::string& key, double low, double high,
+                 const std::string& but) {
+  const double got = run.stat(key);
+  const std::string want = low == high ? number(low) : "between " + number(low) + " and " + number(high);
+  expect(run, low <= got && got <= high, but + " (" + key + " is " + number(got) + ", wanted " + want + ")");
+}
+
+void expect_stat(const LessonRun& run, const std::string& key, double want, const std::string& but) {
+  expect_stat(run, key, want, want, but);
+}
+
+std::vector<Todo> todos() {
+  std::istringstream lines(read_file("solutions/" + lesson() + ".cu"));
+  static const std::regex region(R"( *// \[todo (\d\d\.\d)\] (.+))");
+  std::vector<Todo> found;
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);)
+    if (std::regex_match(line, match, region)) found.push_back({match[1], match[2]});
+  REQUIRE(!found.empty());
+  std::sort(found.begin(), found.end(), [](const Todo& a, const Todo& b) { return a.number < b.number; });
+  return found;
+}
+
+bool untouched(const std::vector<Todo>& todos) {
+  const std::string text = read_file("lessons/" + lesson() + "/" + lesson() + ".cu");
+  return std::all_of(todos.begin(), todos.end(), [&](const Todo& todo) {
+    return text.find("TODO_OPEN(\"" + todo.number + "\", \"" + todo.sentence + "\");") != std::string::npos;
+  });
 }
 
 }  // namespace check

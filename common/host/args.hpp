@@ -31,8 +31,8 @@ struct Options {
 };
 
 struct ExtraOption {
-  std::string
-      name;  // with its dashes; "--stages 2": an option with a value, one of those listed under its name
+  // With its dashes; "--stages 2": an option with a value, one of those listed under its name.
+  std::string name;
   std::string help;
 };
 

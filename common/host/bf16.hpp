@@ -1,15 +1,12 @@
-// bf16 as its 16 bits, the upper half of a float; what the host makes of them.
+// bf16 as its 16 bits, the upper half of a float: what the host makes of them.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-namespace lab {
+#include "kernel/bf16.hpp"
 
-// A bf16 where it lies in memory. Nothing here computes with one: the tensor core does, and ptx/cvt.cuh makes them of floats.
-struct bf16 {
-  uint16_t bits;
-};
+namespace lab {
 
 inline float bf16_to_float(uint16_t bits) {
   const uint32_t wide = static_cast<uint32_t>(bits) << 16;

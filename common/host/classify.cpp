@@ -9,163 +9,322 @@
 namespace lab {
 namespace {
 
-constexpr int kChunk = 8;  // elements of 16 bytes
+constexpr size_t kSamples = 96;   // elements of a tile that a model is held to
+constexpr size_t kFewest = 8;     // by fewer no mistake is recognised
+constexpr int kTilesTried = 8;    // wrong tiles of C that are looked at
+constexpr int kMostKTiles = 128;  // all pairs of K tiles are tried
+constexpr int kMostLaps = 8;      // stages of a ring
+constexpr int kBlock = 64;        // rows and columns of a block that moves as a whole
 
 struct Sample {
   int row, col;
   double got;
 };
 
-// Mistakes are recognised on samples: elements of the output tile that holds the first mismatch.
-class Detective {
+struct Tile {
+  int row, col;  // of its first element
+};
+
+std::string number(int n) {
+  return std::to_string(n);
+}
+
+// Wrong elements of some tiles of C, and how the models compare with them.
+class Evidence {
  public:
-  Detective(const Result& result, const Comparison& comparison, const Multiplication& work)
-      : result_(result), work_(work) {
-    const int row0 = comparison.first[0].row / work.bm * work.bm,
-              col0 = comparison.first[0].col / work.bn * work.bn;
-    const int rows = std::min(work.bm, work.m - row0), cols = std::min(work.bn, work.n - col0);
-    constexpr int kTries = 96;
+  Evidence(const Result& result, const Multiplication& work) : result_(result), work_(work), product_(work) {}
+
+  // Adds up to kSamples wrong elements of the tile; fewer than kFewest are no evidence.
+  void add(Tile tile, int rows, int cols) {
+    std::vector<Sample> wrong;
+    for (int row = tile.row; row < std::min(work_.m, tile.row + rows); ++row)
+      for (int col = tile.col; col < std::min(work_.n, tile.col + cols); ++col)
+        if (!result_.right(row, col) && std::isfinite(got(row, col)))
+          wrong.push_back({row, col, got(row, col)});
+    if (wrong.size() < kFewest) return;
+    if (samples_.empty()) tile_ = tile;
+    // Rows and columns must not be related, or two mistakes look the same.
     uint32_t random = 1;
-    const auto below =
-        [&](int limit) {  // rows and columns must not be related, or two mistakes look the same
-          random = random * 1664525u + 1013904223u;
-          return static_cast<int>((random >> 8) % static_cast<uint32_t>(limit));
-        };
-    for (int i = 0; i < kTries; ++i) {
-      const int row = row0 + below(rows), col = col0 + below(cols);
-      if (!result.right(row, col)) samples_.push_back({row, col, got(row, col)});
-    }
-    if (samples_.empty()) {
-      for (const Mismatch& at : comparison.first) samples_.push_back({at.row, at.col, at.got});
+    for (size_t i = 0; i < std::min(kSamples, wrong.size()); ++i) {
+      random = random * 1664525u + 1013904223u;
+      std::swap(wrong[i], wrong[i + (random >> 8) % (wrong.size() - i)]);
+      samples_.push_back(wrong[i]);
     }
   }
 
-  // True when `mistake`, the value the mistake would have given, agrees with all samples (one outlier in 16 allowed).
-  bool explains(const std::function<double(int row, int col)>& mistake) const {
-    size_t agree = 0;
-    for (const Sample& at : samples_) agree += near(at.got, mistake(at.row, at.col));
-    return agree * 16 >= samples_.size() * 15;
-  }
+  bool empty() const { return samples_.empty(); }
 
-  // The sum of products when the reader takes chunk c of A from chunk_a(row, c), and of B from chunk_b(row, c).
-  double product(int row, int col, bool permute_a, bool permute_b) const {
-    double sum = 0;
-    for (int k = 0; k < work_.k; ++k) {
-      const int ka = permute_a ? permuted(k, row % work_.bm) : k,
-                kb = permute_b ? permuted(k, col % work_.bn) : k;
-      if (ka < work_.k && kb < work_.k) sum += term(row, ka, col, kb);
-    }
-    return sum;
-  }
-
-  // Products of each K tile for each sample: parts()[sample][tile].
-  std::vector<std::vector<double>> parts() const {
-    const int tiles = (work_.k + work_.bk - 1) / work_.bk;
-    std::vector<std::vector<double>> all;
+  // True when `model`, the value that a mistake would have given, agrees with all samples (one outlier in 16 allowed).
+  bool explained_by(const std::function<double(const Sample& at)>& model) const {
+    size_t outliers = 0;
     for (const Sample& at : samples_) {
-      std::vector<double> part(tiles, 0.0);
-      for (int k = 0; k < work_.k; ++k) part[k / work_.bk] += term(at.row, k, at.col, k);
-      all.push_back(std::move(part));
+      outliers += !near(at.got, model(at));
+      if (outliers * 16 > samples_.size()) return false;
     }
-    return all;
+    return true;
   }
 
+  // The reference at another place. Beyond C a tile holds zeros: products with what is filled outside of A and B.
+  double want(int64_t row, int64_t col) const {
+    if (row < 0 || row >= work_.m || col < 0 || col >= work_.n) return 0;
+    return result_.want[static_cast<size_t>(row) * work_.n + static_cast<size_t>(col)];
+  }
+  const TiledProduct& product() const { return product_; }
+  const Multiplication& work() const { return work_; }
+  const Result& result() const { return result_; }
+  const std::vector<Sample>& samples() const { return samples_; }
+  Tile tile() const { return tile_; }  // the first that was added
+
+ private:
   double got(int row, int col) const {
     return bf16_to_float(result_.got[static_cast<size_t>(row) * work_.n + col]);
   }
-  double want(int row, int col) const { return result_.want[static_cast<size_t>(row) * work_.n + col]; }
   bool near(double value, double guess) const {
+    if (result_.exact()) return value == bf16_to_float(bf16_from_float(static_cast<float>(guess)));
     constexpr double kSlack = 1.0 / 64;  // a guess meets a value that was rounded to bf16
     return std::fabs(value - guess) <= 2e-6 * work_.k + kSlack * std::fabs(guess);
-  }
-  const std::vector<Sample>& samples() const { return samples_; }
-
- private:
-  // Where element k of a row lies when its 16-byte chunks were written by the 128-byte swizzle and read without, or
-  // the other way round.
-  static int permuted(int k, int row) { return k ^ (row % 8 * kChunk); }
-  double term(int row, int ka, int col, int kb) const {
-    return static_cast<double>(bf16_to_float(work_.a[static_cast<size_t>(row) * work_.k + ka])) *
-           bf16_to_float(work_.b[static_cast<size_t>(col) * work_.k + kb]);
   }
 
   const Result& result_;
   const Multiplication& work_;
+  TiledProduct product_;
+  Tile tile_ = {};
   std::vector<Sample> samples_;
 };
 
-Diagnosis permuted_operand(const char* id, const std::string& which) {
-  return {
-      id,
-      "The 16-byte chunks of " + which +
-          " are in another order than wgmma reads: writer and descriptor disagree about the 128-byte swizzle "
-          "(chunk c of row r belongs at c XOR r % 8)."};
+std::string about(const char* reason, const char* which) {
+  std::string text = reason;
+  if (const size_t at = text.find("%s"); at != std::string::npos) text.replace(at, 2, which);
+  return text;
 }
 
-// One K tile t missing, or replaced by a second helping of tile s. Returns an empty id when no pair fits.
-Diagnosis wrong_k_tile(const Detective& detective) {
-  const auto parts = detective.parts();
-  const int tiles = static_cast<int>(parts[0].size());
-  constexpr int kMostTiles = 128;  // all pairs are tried
-  if (tiles > kMostTiles) return {};
-  const auto fits = [&](int missing, int instead) {
-    size_t agree = 0;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const Sample& at = detective.samples()[i];
-      const double extra = instead < 0 ? 0 : parts[i][instead];
-      agree += detective.near(at.got, detective.want(at.row, at.col) - parts[i][missing] + extra);
-    }
-    return agree * 16 >= parts.size() * 15;
-  };
-  for (int t = 0; t < tiles; ++t) {
-    const std::string tile = "K tile " + std::to_string(t);
-    if (fits(t, -1)) {
-      return {"k-tile-missing",
-              tile + " is not in the sum: a loop bound, or a copy that was never waited for."};
-    }
-    for (int s = 0; s < tiles; ++s) {
-      if (s != t && fits(t, s)) {
-        return {"k-tile-stale",
-                "K tile " + std::to_string(s) + " was used in the place of " + tile +
-                    ": the stage was read before its new tile had landed, or refilled too early."};
-      }
+Diagnosis wrong_output(const Evidence& e) {
+  for (const OutputMistake& mistake : output_mistakes()) {
+    if (e.explained_by([&](const Sample& at) {
+          const Place from = mistake.from(e.work(), at.row, at.col);
+          return e.want(from.row, from.k);
+        }))
+      return {mistake.id, mistake.reason};
+  }
+  return {};
+}
+
+Diagnosis wrong_operand(const Evidence& e) {
+  const struct {
+    const char *id, *name;
+    bool a, b;
+  } cases[] = {{"a-", "A", true, false}, {"b-", "B", false, true}, {"ab-", "A and B", true, true}};
+  for (const OperandMistake& mistake : operand_mistakes()) {
+    for (const auto& c : cases) {
+      if (e.explained_by([&](const Sample& at) {
+            return e.product().value(at.row, at.col, c.a ? &mistake : nullptr, c.b ? &mistake : nullptr);
+          }))
+        return {std::string(c.id) + mistake.id, about(mistake.reason, c.name)};
     }
   }
   return {};
 }
 
-Diagnosis recognise(const Result& result, const Comparison& comparison, const Multiplication& work) {
-  const Detective detective(result, comparison, work);
-  if (detective.explains([&](int row, int col) { return detective.want(row, col); })) {
-    return {"imprecise", "The values are close but outside the tolerance: precision was lost along the sum."};
+// What the K tiles contribute: one or several missing, one twice, one in the place of another.
+class KTiles {
+ public:
+  explicit KTiles(const Evidence& e) : e_(e), tiles_(e.product().k_tiles()) {
+    for (const Sample& at : e.samples()) {
+      std::vector<double> part(static_cast<size_t>(tiles_));
+      for (int t = 0; t < tiles_; ++t) part[static_cast<size_t>(t)] = e.product().part(at.row, at.col, t);
+      parts_.push_back(std::move(part));
+    }
   }
-  if (work.m == work.n && detective.explains([&](int row, int col) { return detective.want(col, row); })) {
-    return {"transposed", "The result is the transpose of C: rows and columns are exchanged."};
-  }
-  if (detective.explains([&](int row, int col) {
-        const int other = col ^ (row % 8 * kChunk);
-        return other < work.n ? detective.want(row, other) : NAN;
-      })) {
-    return {"output-chunks-permuted",
-            "Whole rows of C hold the right values with their 16-byte chunks permuted: the output tile was "
-            "swizzled by one side only."};
-  }
-  if (detective.explains([&](int row, int col) { return detective.product(row, col, true, true); })) {
-    return permuted_operand("ab-chunks-permuted", "both operands' rows");
-  }
-  if (detective.explains([&](int row, int col) { return detective.product(row, col, true, false); })) {
-    return permuted_operand("a-chunks-permuted", "A's rows");
-  }
-  if (detective.explains([&](int row, int col) { return detective.product(row, col, false, true); })) {
-    return permuted_operand("b-chunks-permuted", "B's rows");
-  }
-  if (Diagnosis tile = wrong_k_tile(detective); !tile.id.empty()) return tile;
 
-  const Sample& at = detective.samples()[0];
-  const double scale = at.got / detective.want(at.row, at.col);
-  if (std::isfinite(scale) &&
-      detective.explains([&](int row, int col) { return scale * detective.want(row, col); })) {
-    return {"scaled", "Every wrong element is about " + std::to_string(scale) + " times the right value."};
+  Diagnosis diagnosis() const {
+    for (int t = 0; t < tiles_; ++t) {
+      if (fits([&](int u) { return u == t ? 0 : 1; }))
+        return {"k-tile-missing", "K tile " + number(t) + place(t) + " is not in the sum: " + why_missing(t)};
+      if (fits([&](int u) { return u == t ? 2 : 1; }))
+        return {"k-tile-twice", "K tile " + number(t) + place(t) + " is in the sum twice."};
+      if (tiles_ > 2 && fits([&](int u) { return u == t ? 1 : 0; }))
+        return {"one-k-tile-only",
+                "Only K tile " + number(t) + place(t) +
+                    " is in the sum: every product overwrites the one before it, or the loop ends early."};
+    }
+    for (int t = 2; t < tiles_; ++t) {
+      if (fits([&](int u) { return u >= t; })) return missing(0, t);
+      if (fits([&](int u) { return u < tiles_ - t; })) return missing(tiles_ - t, tiles_);
+    }
+    for (int t = 0; t < tiles_; ++t)
+      for (int s = 0; s < tiles_; ++s)
+        if (s != t && fits([&](int u) { return u == t ? 0 : u == s ? 2 : 1; }))
+          return {"k-tile-stale",
+                  "K tile " + number(s) + " was used in the place of " + number(t) +
+                      ": the stage was read before its new tile had landed, or refilled too early."};
+    return {};
+  }
+
+ private:
+  // times(u): how often K tile u is in the sum.
+  bool fits(const std::function<int(int u)>& times) const {
+    return e_.explained_by([&](const Sample& at) {
+      const std::vector<double>& part = parts_[static_cast<size_t>(&at - e_.samples().data())];
+      double sum = 0;
+      for (int u = 0; u < tiles_; ++u) sum += times(u) * part[static_cast<size_t>(u)];
+      return sum;
+    });
+  }
+  std::string place(int t) const { return t == 0 ? ", the first," : t == tiles_ - 1 ? ", the last," : ""; }
+  std::string why_missing(int t) const {
+    return t == 0
+               ? "the second product overwrites it instead of adding, the loop begins at 1, or both copies fetch tile t + 1."
+           : t == tiles_ - 1
+               ? "the loop ends one too early, both copies fetch tile t - 1, or the result leaves before the last product is in it."
+               : "a loop bound, or a copy that was never waited for.";
+  }
+  Diagnosis missing(int first, int end) const {
+    return {"k-tiles-missing",
+            "K tiles " + number(first) + " to " + number(end - 1) + " of " + number(tiles_) +
+                " are not in the sum: " +
+                (first == 0 ? "a later product overwrites them, or the loop begins too late."
+                            : "the loop ends too early.")};
+  }
+
+  const Evidence& e_;
+  int tiles_;
+  std::vector<std::vector<double>> parts_;
+};
+
+// One wgmma of each K tile: 16 of its BK columns.
+Diagnosis wrong_k_step(const Evidence& e) {
+  for (int step = 0; step < e.work().bk / 16; ++step)
+    if (e.explained_by([&](const Sample& at) {
+          return e.want(at.row, at.col) - e.product().step(at.row, at.col, step);
+        }))
+      return {"k-step-missing", "Of every K tile, columns " + number(16 * step) + " to " +
+                                    number(16 * step + 15) +
+                                    " are not in the sum: one wgmma per tile is missing."};
+  return {};
+}
+
+Diagnosis wrong_tail(const Evidence& e) {
+  constexpr char kId[] = "no-zero-fill";
+  if (e.work().k % e.work().bk == 0) return {};
+  if (e.explained_by(
+          [&](const Sample& at) { return e.want(at.row, at.col) + e.product().overrun(at.row, at.col); }))
+    return {
+        kId,
+        "The last K tile reaches beyond K, and the elements behind the end of each row, those of the next row, are in the "
+        "sum: outside of the matrix a tile must be filled with zeros."};
+  for (int laps = 1; laps <= std::min(kMostLaps, e.product().k_tiles() - 1); ++laps)
+    if (e.explained_by([&](const Sample& at) {
+          return e.want(at.row, at.col) + e.product().stale_tail(at.row, at.col, laps);
+        }))
+      return {
+          kId,
+          "The last K tile reaches beyond K, and what an earlier tile (" + number(laps) +
+              " before) left there is in the sum: outside of the matrix a tile must be filled with zeros."};
+  return {};
+}
+
+// What stands in this tile, or in blocks of it, belongs to another tile, or was added to it.
+Diagnosis wrong_place(const Evidence& e) {
+  const Multiplication& w = e.work();
+  const auto name_of = [&](Tile tile) {
+    return "the tile at (" + number(tile.row) + ", " + number(tile.col) + ")";
+  };
+  for (int row = 0; row < w.m; row += w.bm)
+    for (int col = 0; col < w.n; col += w.bn) {
+      if (row == e.tile().row && col == e.tile().col) continue;
+      const auto there = [&](const Sample& at) {
+        return e.want(row + at.row - e.tile().row, col + at.col - e.tile().col);
+      };
+      if (e.explained_by(there))
+        return {"tiles-moved", "What stands in " + name_of(e.tile()) + " belongs to " + name_of({row, col}) +
+                                   ": the tiles of C are computed, or stored, in another order."};
+      if (e.explained_by([&](const Sample& at) { return e.want(at.row, at.col) + there(at); }))
+        return {"accumulated",
+                "The result of " + name_of({row, col}) + " is in the sum of " + name_of(e.tile()) +
+                    ": the first product of a tile must overwrite the accumulators, not add to them."};
+    }
+  return {};
+}
+
+Diagnosis moved_blocks(const Evidence& tile) {
+  const Sample& first = tile.samples()[0];
+  const Tile at = {first.row / kBlock * kBlock, first.col / kBlock * kBlock};
+  Evidence block(tile.result(), tile.work());
+  block.add(at, kBlock, kBlock);
+  if (block.empty()) return {};
+  for (int row = 0; row < tile.work().m; row += kBlock)
+    for (int col = 0; col < tile.work().n; col += kBlock)
+      if ((row != at.row || col != at.col) && block.explained_by([&](const Sample& s) {
+            return block.want(row + s.row - at.row, col + s.col - at.col);
+          }))
+        return {"blocks-moved", "The 64 x 64 elements at (" + number(at.row) + ", " + number(at.col) +
+                                    ") of C are those of (" + number(row) + ", " + number(col) +
+                                    "): a row or column offset inside the tile is wrong."};
+  return {};
+}
+
+Diagnosis scaled(const Evidence& e) {
+  const Sample& at = e.samples()[0];
+  const double scale = at.got / e.want(at.row, at.col);
+  if (!std::isfinite(scale) || std::fabs(scale) < 0.01 ||
+      !e.explained_by([&](const Sample& s) { return scale * e.want(s.row, s.col); }))
+    return {};
+  return {"scaled", "Every wrong element is about " + std::to_string(scale) + " times the right value." +
+                        (std::fabs(scale - 2) < 0.02 ? " A whole sum was added twice." : "")};
+}
+
+Diagnosis imprecise(const Evidence& e) {
+  if (!e.explained_by([&](const Sample& at) { return e.want(at.row, at.col); })) return {};
+  return {"imprecise", "The values are close but outside the tolerance: precision was lost along the sum."};
+}
+
+Diagnosis wrong_k_tiles(const Evidence& e) {
+  const int tiles = e.product().k_tiles();
+  return tiles > 1 && tiles <= kMostKTiles ? KTiles(e).diagnosis() : Diagnosis();
+}
+
+using Look = Diagnosis (*)(const Evidence& e);
+// What is wrong in the same way in every tile, and what may be another tile's or another K tile's in each.
+constexpr Look kEverywhere[] = {imprecise,    wrong_output, wrong_k_tiles, wrong_operand,
+                                wrong_k_step, wrong_tail,   scaled};
+constexpr Look kInOneTile[] = {wrong_output, wrong_k_tiles, wrong_operand,
+                               wrong_tail,   wrong_place,   moved_blocks};
+
+// The tiles of C that have wrong elements, from the first mismatch on, at most kTilesTried.
+std::vector<Tile> wrong_tiles(const Result& result, const Comparison& comparison,
+                              const Multiplication& work) {
+  std::vector<Tile> tiles;
+  const auto is_wrong = [&](Tile t) {
+    for (int row = t.row; row < std::min(work.m, t.row + work.bm); ++row)
+      for (int col = t.col; col < std::min(work.n, t.col + work.bn); ++col)
+        if (!result.right(row, col)) return true;
+    return false;
+  };
+  for (int row = comparison.first[0].row / work.bm * work.bm; row < work.m; row += work.bm)
+    for (int col = 0; col < work.n; col += work.bn) {
+      if (is_wrong({row, col})) tiles.push_back({row, col});
+      if (tiles.size() == kTilesTried) return tiles;
+    }
+  return tiles;
+}
+
+Diagnosis recognise(const Result& result, const Comparison& comparison, const Multiplication& work) {
+  const std::vector<Tile> tiles = wrong_tiles(result, comparison, work);
+  Evidence all(result, work);
+  for (const Tile& tile : tiles) all.add(tile, work.bm, work.bn);
+  if (all.empty())
+    return {"unexplained", "Only " + std::to_string(comparison.mismatches) +
+                               " elements are wrong, too few to recognise a mistake by."};
+  for (const Look look : kEverywhere) {
+    if (Diagnosis d = look(all); !d.id.empty()) return d;
+  }
+  for (const Tile& tile : tiles) {
+    Evidence one(result, work);
+    one.add(tile, work.bm, work.bn);
+    if (one.empty()) continue;
+    for (const Look look : kInOneTile) {
+      if (Diagnosis d = look(one); !d.id.empty()) return d;
+    }
   }
   return {"unexplained", "No typical mistake gives these values."};
 }

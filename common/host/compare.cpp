@@ -18,8 +18,7 @@ Tolerance tolerance_for(int k, bool exact) {
 
 float Result::wanted(int row, int col) const {
   const float value = want[static_cast<size_t>(row) * n + col];
-  const bool exact = tolerance.absolute == 0 && tolerance.relative == 0;
-  return exact ? bf16_to_float(bf16_from_float(value)) : value;
+  return exact() ? bf16_to_float(bf16_from_float(value)) : value;
 }
 
 bool Result::right(int row, int col) const {

@@ -30,6 +30,7 @@ struct Result {
 
   // The reference as the kernel should deliver it: rounded to bf16 when no tolerance is allowed.
   float wanted(int row, int col) const;
+  bool exact() const { return tolerance.absolute == 0 && tolerance.relative == 0; }
   bool right(int row, int col) const;
 };
 

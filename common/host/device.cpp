@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "host/cuda_check.hpp"
+#include "rules/limits.hpp"
 
 namespace lab {
 namespace {
@@ -14,7 +15,6 @@ void limit_multiprocessors(int count) {
 }
 
 Device current_device() {
-  constexpr char kEmulator[] = "TMA workbook emulator (CPU)";
   const std::string advice = "; the program of the same name ending in .emu runs without a GPU";
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -31,7 +31,7 @@ Device current_device() {
                    std::to_string(properties.major) + "." + std::to_string(properties.minor) +
                    ", the kernels need exactly 9.0 (Hopper)" + advice);
   }
-  return {properties.name, std::string(properties.name) == kEmulator,
+  return {properties.name, std::string(properties.name) == rules::kEmulatorName,
           static_cast<size_t>(properties.l2CacheSize),
           multiprocessor_limit > 0 ? multiprocessor_limit : properties.multiProcessorCount};
 }

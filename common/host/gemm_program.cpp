@@ -9,19 +9,17 @@
 #include <string>
 
 #include "host/args.hpp"
-#include "host/classify.hpp"
-#include "host/compare.hpp"
 #include "host/cublaslt.hpp"
 #include "host/cuda_check.hpp"
 #include "host/device.hpp"
 #include "host/device_buffer.hpp"
+#include "host/gemm_report.hpp"
 #include "host/hash.hpp"
 #include "host/inputs.hpp"
-#include "host/json.hpp"
 #include "host/poison.hpp"
 #include "host/race.hpp"
 #include "host/reference.hpp"
-#include "host/timing.hpp"
+#include "host/tile_map.hpp"
 #include "host/todo.hpp"
 
 namespace lab {
@@ -45,17 +43,6 @@ size_t elements(int rows, int cols) {
   return static_cast<size_t>(rows) * cols;
 }
 
-// The numbers with six digits, one space between them.
-std::string spaced(const std::vector<double>& numbers) {
-  std::string text;
-  for (const double number : numbers) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, text.empty() ? "%.6g" : " %.6g", number);
-    text += digits;
-  }
-  return text;
-}
-
 std::shared_ptr<bf16> upload(const std::vector<uint16_t>& matrix) {
   auto memory = device_buffer<bf16>(matrix.size());
   cuda_check(
@@ -69,108 +56,88 @@ class Program {
   Program(const GemmLesson& lesson, const Options& options, const Device& device)
       : lesson_(lesson), options_(options), device_(device) {
     const int size = device.emulator ? 256 : 4096;
-    m_ = options.m > 0 ? options.m : size;
-    n_ = options.n > 0 ? options.n : size;
-    k_ = options.k > 0 ? options.k : size;
-    check_sizes(m_, n_, k_);
+    report_.m = options.m > 0 ? options.m : size;
+    report_.n = options.n > 0 ? options.n : size;
+    report_.k = options.k > 0 ? options.k : size;
+    check_sizes(report_.m, report_.n, report_.k);
     variant_ = find_variant();
-    if (variant_.tile.bm == 0) variant_.tile = lesson.tile;
-    if (variant_.stages == 0) variant_.stages = lesson.stages;
+    report_.lesson = lesson.name;
+    report_.title = lesson.title;
+    report_.variant = variant_.option;
+    report_.device = device.name;
+    report_.data = options.data;
+    report_.seed = options.seed;
+    report_.tile = variant_.tile.bm ? variant_.tile : lesson.tile;
+    report_.stages = variant_.stages ? variant_.stages : lesson.stages;
     out_ = options.json == "-" ? stderr : stdout;  // the JSON object then has the standard output for itself
     open_json();
   }
 
   int run() {
-    print_header();
+    report_.print_header(out_);
     int code = kWrong;
     try {
       code = measure();
     } catch (const KernelError& error) {
       code = explain_failure(error);
     }
+    report_.print_verdict(out_);
     write_json();
     return code;
   }
 
  private:
   const Variant& find_variant() const {
-    if (options_.variant.empty() && lesson_.pick) return lesson_.variants.at(lesson_.pick(m_, n_, k_));
+    if (options_.variant.empty() && lesson_.pick)
+      return lesson_.variants.at(lesson_.pick(report_.m, report_.n, report_.k));
     for (const Variant& variant : lesson_.variants) {
       if (options_.variant == variant.option) return variant;
     }
     throw UsageError("unknown option \"" + options_.variant + "\"");
   }
 
-  void print_header() {
-    std::fprintf(out_, "%s: %s\n", lesson_.name, lesson_.title);
-    std::fprintf(out_, "  device   %s\n", device_.name.c_str());
-    std::fprintf(out_, "  problem  C[%d, %d] = A[%d, %d] * B[%d, %d]^T, %s data, seed %llu\n", m_, n_, m_, k_,
-                 n_, k_, options_.data == Data::kBell ? "bell-shaped" : "integer",
-                 static_cast<unsigned long long>(options_.seed));
-    json_.add("lesson", lesson_.name);
-    json_.add("variant", variant_.option);
-    json_.add("device", device_.name);
-    json_.add("m", m_);
-    json_.add("n", n_);
-    json_.add("k", k_);
-    json_.add("seed", options_.seed);
-    const Tile& tile = variant_.tile;
-    json_.add("tile",
-              std::to_string(tile.bm) + "x" + std::to_string(tile.bn) + "x" + std::to_string(tile.bk));
-    json_.add("stages", variant_.stages);
-  }
-
   int measure() {
     prepare();
+    report_.print_kernel(out_);
     const double first_ms = first_launch();
     const std::vector<uint16_t> got = download(sets_[0]);
-    const bool right = judge(got);
-    if (!right) return kWrong;
+    judge(got);
+    report_.print_answer(out_);
+    if (!report_.answer->right()) return finish(kWrong, "wrong", report_.answer->diagnosis.id);
     time_later_launches(first_ms);
-    if (download(sets_[0]) != got) {
-      std::fprintf(out_, "  result   wrong: a later launch gave another result than the first (unstable)\n");
-      add_verdict("wrong", "unstable");
-      return kWrong;
-    }
-    add_verdict("right", "right");
-    return kRight;
+    report_.print_times(out_);
+    if (download(sets_[0]) != got) return finish(kWrong, "wrong", "unstable");
+    return finish(kRight, "right", "right");
   }
 
   // Inputs, buffers, attributes. Everything that is not the kernel.
   void prepare() {
-    a_ = random_matrix(m_, k_, 2 * options_.seed, options_.data);
-    b_ = random_matrix(n_, k_, 2 * options_.seed + 1, options_.data);
+    a_ = random_matrix(report_.m, report_.k, 2 * options_.seed, options_.data);
+    b_ = random_matrix(report_.n, report_.k, 2 * options_.seed + 1, options_.data);
     arm_todos();
     cuda_check(cudaFuncSetAttribute(variant_.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(variant_.smem_bytes)),
                "give the kernel its shared memory");
     cudaFuncAttributes attributes;
     cuda_check(cudaFuncGetAttributes(&attributes, variant_.kernel), "read the kernel's attributes");
-    const std::string registers = attributes.numRegs > 0 ? std::to_string(attributes.numRegs) : "n/a";
-    std::fprintf(
-        out_, "  kernel   tile %dx%dx%d, %d stage%s, %.1f KiB shared memory a CTA, %s registers a thread\n",
-        variant_.tile.bm, variant_.tile.bn, variant_.tile.bk, variant_.stages,
-        variant_.stages == 1 ? "" : "s", variant_.smem_bytes / 1024.0, registers.c_str());
     int ctas_per_sm = 0;  // the threads of a CTA are those of its launch bounds
     cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                    &ctas_per_sm, variant_.kernel, attributes.maxThreadsPerBlock, variant_.smem_bytes),
                "compute the kernel's occupancy");
-    json_.add("registers", attributes.numRegs);
-    json_.add("ctas_per_sm", ctas_per_sm);
-    json_.add("smem_bytes", static_cast<uint64_t>(variant_.smem_bytes));
+    report_.kernel = {attributes.numRegs, ctas_per_sm, variant_.smem_bytes};
     add_set();
   }
 
   void add_set() {
-    BufferSet set{upload(a_), upload(b_), device_buffer<bf16>(elements(m_, n_)), {}, {}};
-    set.problem = {set.a.get(), set.b.get(), set.c.get(), m_, n_, k_};
+    BufferSet set{upload(a_), upload(b_), device_buffer<bf16>(elements(report_.m, report_.n)), {}, {}};
+    set.problem = {set.a.get(), set.b.get(), set.c.get(), report_.m, report_.n, report_.k};
     set.launch = options_.impostor.empty() ? variant_.prepare(set.problem) : impostor(set.problem);
     sets_.push_back(std::move(set));
   }
 
   // Kernels that do not compute: a comparison that lets one of them pass is broken.
   Launch impostor(const Problem& p) const {
-    const size_t count = elements(m_, n_);
+    const size_t count = elements(report_.m, report_.n);
     if (options_.impostor == "zeros") return [=] { fill_bf16(p.c, count, 0); };
     if (options_.impostor == "nan") return [=] { fill_bf16(p.c, count, 0x7FFF); };
     return [] {};
@@ -179,7 +146,8 @@ class Program {
   // Poisons C and shared memory, runs the kernel once and returns the milliseconds it took.
   double first_launch() {
     const BufferSet& set = sets_[0];
-    cuda_check(cudaMemset(set.c.get(), kPoison & 0xFF, elements(m_, n_) * sizeof(uint16_t)), "poison C");
+    cuda_check(cudaMemset(set.c.get(), kPoison & 0xFF, elements(report_.m, report_.n) * sizeof(uint16_t)),
+               "poison C");
     if (!device_.emulator) poison_shared_memory();  // the emulator does so by itself
     cuda_check(cudaDeviceSynchronize(), "poison the memory");
     try {
@@ -192,44 +160,29 @@ class Program {
   }
 
   std::vector<uint16_t> download(const BufferSet& set) const {
-    std::vector<uint16_t> bits(elements(m_, n_));
+    std::vector<uint16_t> bits(elements(report_.m, report_.n));
     cuda_check(cudaMemcpy(bits.data(), set.c.get(), bits.size() * sizeof(uint16_t), cudaMemcpyDeviceToHost),
                "copy C to the host");
     return bits;
   }
 
-  bool judge(const std::vector<uint16_t>& got) {
-    const std::string hash = matrix_hash(got, m_, n_);
-    json_.add("result_hash", hash);
-    const bool known = hash == options_.known;
-    json_.add("compared_with", known ? "known result" : "reference");
-    if (known) {
-      std::fprintf(out_, "  result   right: equal to a result that was compared with the reference (%s)\n",
-                   hash.c_str());
-      return true;
-    }
+  void judge(const std::vector<uint16_t>& got) {
+    const int m = report_.m, n = report_.n, k = report_.k;
+    GemmReport::Answer& answer = report_.answer.emplace();
+    answer.hash = matrix_hash(got, m, n);
+    answer.known = answer.hash == options_.known;
+    answer.elements = elements(m, n);
+    if (answer.known) return;
     constexpr double kCpuLimit = 1 << 30;  // multiplications that the CPU does in about a second
-    const bool on_cpu = device_.emulator || static_cast<double>(m_) * n_ * k_ < kCpuLimit;
-    const std::vector<float> want =
-        on_cpu ? reference_on_cpu(a_, b_, m_, n_, k_)
-               : reference_on_gpu(sets_[0].problem.a, sets_[0].problem.b, m_, n_, k_);
-    const Result result{got, want, m_, n_, tolerance_for(k_, options_.data == Data::kIntegers)};
-    const Comparison comparison = compare(result);
-    const Diagnosis diagnosis = classify(
-        result, comparison, {a_, b_, m_, n_, k_, variant_.tile.bm, variant_.tile.bn, variant_.tile.bk});
-    json_.add("max_error", comparison.max_error);
-    json_.add("mismatches", comparison.mismatches);
-    const unsigned long long all = elements(m_, n_), wrong = comparison.mismatches;
-    if (wrong == 0) {
-      std::fprintf(out_, "  result   right: %llu elements, largest error %.3g\n", all, comparison.max_error);
-      return true;
-    }
-    std::fprintf(out_, "  result   wrong: %llu of %llu elements, in rows %d..%d, columns %d..%d (%s)\n",
-                 wrong, all, comparison.row_begin, comparison.row_end - 1, comparison.col_begin,
-                 comparison.col_end - 1, diagnosis.id.c_str());
-    std::fprintf(out_, "    %s\n%s", diagnosis.reason.c_str(), describe_mismatches(comparison).c_str());
-    add_verdict("wrong", diagnosis.id);
-    return false;
+    const bool on_cpu = device_.emulator || static_cast<double>(m) * n * k < kCpuLimit;
+    const std::vector<float> want = on_cpu
+                                        ? reference_on_cpu(a_, b_, m, n, k)
+                                        : reference_on_gpu(sets_[0].problem.a, sets_[0].problem.b, m, n, k);
+    const Result result{got, want, m, n, tolerance_for(k, options_.data == Data::kIntegers)};
+    const Tile& tile = report_.tile;
+    answer.comparison = compare(result);
+    answer.diagnosis = classify(result, answer.comparison, {a_, b_, m, n, k, tile.bm, tile.bn, tile.bk});
+    answer.map = tile_map(result, tile.bm, tile.bn);
   }
 
   void time_later_launches(double first_ms) {
@@ -251,15 +204,12 @@ class Program {
     // Nothing comes between the launches, so that kernels may overlap where they allow it.
     while (static_cast<int>(samples.size()) < options_.repeat) samples.push_back(wall_ms(sets_[0].launch));
     cuda_check(cudaDeviceSynchronize(), "run the kernel");
-    const Statistics time = statistics(samples);
-    std::fprintf(out_, "  time     %.0f ms to emulate (the CPU's wall clock, says nothing about a GPU)\n",
-                 time.median);
-    add_time("wall clock of the emulation", time, samples);
+    report_.times = {"wall clock of the emulation", true, samples};
   }
 
   void time_on_gpu() {
     constexpr double kWarmUpMs = 100;
-    const size_t set_bytes = (a_.size() + b_.size() + elements(m_, n_)) * sizeof(uint16_t);
+    const size_t set_bytes = (a_.size() + b_.size() + elements(report_.m, report_.n)) * sizeof(uint16_t);
     const int wanted = buffer_sets(set_bytes, device_.l2_bytes);
     while (static_cast<int>(sets_.size()) < wanted) add_set();
     const auto launch = [this](int i) { sets_[i % sets_.size()].launch(); };
@@ -272,7 +222,7 @@ class Program {
       cuda_check(cudaDeviceSynchronize(), "warm up");
       std::vector<double> samples;
       for (int i = 0; i < repeat; ++i) samples.push_back(event_ms(launch, launches_per_sample(rough_ms)));
-      report_time(samples);
+      report_.times = {"CUDA events", false, samples};
     }
     launch(0);  // the last to write C is the kernel, whose result is looked at again
     cuda_check(cudaDeviceSynchronize(), "run the kernel");
@@ -281,7 +231,7 @@ class Program {
   void race_cublas(const std::function<void(int)>& launch, int rounds) {
     std::vector<Problem> problems;
     for (const BufferSet& set : sets_) problems.push_back(set.problem);
-    CublasLt cublas(m_, n_, k_);
+    CublasLt cublas(report_.m, report_.n, report_.k);
     std::vector<Racer> rivals;
     for (int i = 0; i < cublas.algorithms(); ++i) {
       if (!cublas.launch(i, problems[0])) continue;
@@ -291,78 +241,22 @@ class Program {
                         }});
     }
     if (rivals.empty()) throw std::runtime_error("none of cuBLASLt's algorithms runs for these sizes");
-    Racer ours{lesson_.name, launch};
-    const Racer& best = rivals[race(options_.cool ? Heat::cool : Heat::sustained, ours, rivals, rounds)];
-
-    std::vector<double> ratios;
-    for (size_t i = 0; i < ours.readings.size(); ++i)
-      ratios.push_back(best.readings[i].ms / ours.readings[i].ms);
-    report_time(column(ours, [](const Reading& r) { return r.ms; }));
-    const Statistics other = statistics(column(best, [](const Reading&r) { return r.ms; })),
-                     ratio = statistics(ratios);
-    std::fprintf(
-        out_,
-        "  cuBLASLt %.4f ms, %.1f TFLOP/s; this kernel reaches %.3f of it (%.3f to %.3f)\n           %s, the fastest of %zu\n",
-        other.median, tflops(other.median), ratio.median, ratio.min, ratio.max, best.name.c_str(),
-        rivals.size());
-    json_.add("state", options_.cool ? "cool" : "sustained");
-    json_.add("cublas_algorithm", best.name);
-    json_.add("cublas_algorithms", static_cast<int>(rivals.size()));
-    json_.add("cublas_ms_samples", spaced(column(best, [](const Reading& r) { return r.ms; })));
-    json_.add("cublas_ms_median", other.median);
-    json_.add("cublas_tflops", tflops(other.median));
-    json_.add("ratio_median", ratio.median);
-    json_.add("ratio_min", ratio.min);
-    json_.add("ratio_max", ratio.max);
-    for (const auto& [prefix, racer] : {std::pair<const char*, const Racer&>{"", ours}, {"cublas_", best}}) {
-      const std::string name = prefix;
-      json_.add(name + "mhz_samples",
-                spaced(column(racer, [](const Reading& r) { return double(r.during.sm_mhz); })));
-      json_.add(name + "watts_samples",
-                spaced(column(racer, [](const Reading& r) { return r.during.watts; })));
-    }
-  }
-
-  static std::vector<double> column(const Racer& racer, double (*value)(const Reading&)) {
-    std::vector<double> values;
-    for (const Reading& r : racer.readings) values.push_back(value(r));
-    return values;
-  }
-
-  void report_time(const std::vector<double>& samples) {
-    const Statistics time = statistics(samples);
-    std::fprintf(out_, "  time     %.4f ms (median of %d, %.4f to %.4f), %.1f TFLOP/s\n", time.median,
-                 time.samples, time.min, time.max, tflops(time.median));
-    add_time("CUDA events", time, samples);
-  }
-
-  double tflops(double ms) const { return 2.0 * m_ * n_ * k_ / (ms * 1e-3) / 1e12; }
-
-  void add_time(const char* clock, const Statistics& time, const std::vector<double>& samples) {
-    json_.add("clock", clock);
-    json_.add("ms_samples", spaced(samples));
-    json_.add("ms_median", time.median);
-    json_.add("ms_min", time.min);
-    json_.add("ms_max", time.max);
-    json_.add("samples", time.samples);
-    json_.add("tflops", tflops(time.median));
+    Racer ours{report_.lesson, launch};
+    const Heat heat = options_.cool ? Heat::cool : Heat::sustained;
+    const Racer& best = rivals[race(heat, ours, rivals, rounds)];
+    report_.times = {"CUDA events", false, column(ours.readings, &Reading::ms)};
+    report_.cublas = {heat, static_cast<int>(rivals.size()), best.name, ours.readings, best.readings};
   }
 
   int explain_failure(const KernelError& error) {
     const std::string todo = open_todo();
-    if (!todo.empty()) {
-      std::fprintf(out_, "  result   %s\n", todo.c_str());
-      add_verdict("todo", todo);
-      return kTodo;
-    }
-    std::fprintf(out_, "  result   error: %s\n", error.what());
-    add_verdict("error", error.what());
-    return kWrong;
+    return todo.empty() ? finish(kWrong, "error", error.what()) : finish(kTodo, "todo", todo);
   }
 
-  void add_verdict(const char* verdict, const std::string& classification) {
-    json_.add("verdict", verdict);
-    json_.add("classification", classification);
+  int finish(int code, const char* verdict, const std::string& classification) {
+    report_.verdict = verdict;
+    report_.classification = classification;
+    return code;
   }
 
   // Before the work, so that a path that cannot be written costs nothing.
@@ -377,7 +271,7 @@ class Program {
   void write_json() {
     if (json_file_ == nullptr) return;
     std::fflush(out_);
-    const std::string text = json_.text();
+    const std::string text = report_.json();
     const bool written = std::fwrite(text.data(), 1, text.size(), json_file_) == text.size();
     const bool closed = (json_file_ == stdout ? std::fflush(stdout) : std::fclose(json_file_)) == 0;
     json_file_ = nullptr;
@@ -390,11 +284,10 @@ class Program {
   const Options& options_;
   const Device& device_;
   Variant variant_;
-  int m_ = 0, n_ = 0, k_ = 0;
+  GemmReport report_;
   FILE* out_ = stdout;
   std::vector<uint16_t> a_, b_;
   std::vector<BufferSet> sets_;
-  JsonObject json_;
   FILE* json_file_ = nullptr;
 };
 

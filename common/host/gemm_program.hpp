@@ -19,7 +19,7 @@ struct Problem {
   bf16* c;
   int m, n, k;
 
-  // Number of bm x bn tiles of C, the grid of a kernel with one CTA a tile.
+  // Number of bm x bn tiles of C, the grid of a kernel with one CTA per tile.
   unsigned tiles(int bm, int bn) const {
     return static_cast<unsigned>((m + bm - 1) / bm) * static_cast<unsigned>((n + bn - 1) / bn);
   }
@@ -34,12 +34,11 @@ struct Tile {
 
 // One kernel of a lesson.
 struct Variant {
-  const char*
-      option;        // the command line option that selects it, such as "--bulk" or "--stages 2"; "" for the
-                     // lesson's own kernel
+  // The command line option that selects it, such as "--bulk" or "--stages 2"; "" for the lesson's own kernel.
+  const char* option;
   const char* help;  // what the option does, one line
   const void* kernel;
-  size_t smem_bytes;                              // dynamic shared memory a CTA
+  size_t smem_bytes;                              // dynamic shared memory per CTA
   std::function<Launch(const Problem&)> prepare;  // once for each set of buffers: tensor maps, packing
   Tile tile = {};                                 // 0: the lesson's
   int stages = 0;                                 // 0: the lesson's

@@ -8,7 +8,7 @@ namespace {
 
 // The few declarations of nvml.h that are used; the header is not part of every toolkit.
 using Handle = void*;
-constexpr unsigned kClockSm = 1, kTemperatureGpu = 0;
+constexpr unsigned kClockSm = 1;
 // nvmlFieldValue_t: one value of nvmlDeviceGetFieldValues.
 struct FieldValue {
   unsigned field, scope;
@@ -21,14 +21,11 @@ struct FieldValue {
   } value;
 };
 constexpr unsigned kFieldPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, milliwatts as u32
-constexpr unsigned long long kReasonSoftwarePowerCap = 0x4, kReasonHardwarePowerBrake = 0x80;
 
 struct Nvml {
   Handle device = nullptr;
   int (*clock)(Handle, unsigned, unsigned*) = nullptr;
-  int (*temperature)(Handle, unsigned, unsigned*) = nullptr;
   int (*fields)(Handle, int, FieldValue*) = nullptr;
-  int (*reasons)(Handle, unsigned long long*) = nullptr;
 
   Nvml() {
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -44,9 +41,7 @@ struct Nvml {
     if (!find(library, "nvmlDeviceGetHandleByPciBusId_v2", find_device) || find_device(bus, &device) != 0)
       return;
     find(library, "nvmlDeviceGetClockInfo", clock);
-    find(library, "nvmlDeviceGetTemperature", temperature);
     find(library, "nvmlDeviceGetFieldValues", fields);
-    find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
   }
 
   template <class F>
@@ -62,16 +57,11 @@ GpuState gpu_state() {
   static const Nvml nvml;
   GpuState state;
   unsigned value = 0;
-  unsigned long long wide = 0;
   if (nvml.clock && nvml.clock(nvml.device, kClockSm, &value) == 0) state.sm_mhz = static_cast<int>(value);
-  if (nvml.temperature && nvml.temperature(nvml.device, kTemperatureGpu, &value) == 0)
-    state.celsius = static_cast<int>(value);
   FieldValue power = {};
   power.field = kFieldPowerInstant;
   if (nvml.fields && nvml.fields(nvml.device, 1, &power) == 0 && power.status == 0)
     state.watts = power.value.u32 / 1000.0;
-  if (nvml.reasons && nvml.reasons(nvml.device, &wide) == 0)
-    state.power_limited = (wide & (kReasonSoftwarePowerCap | kReasonHardwarePowerBrake)) != 0;
   return state;
 }
 

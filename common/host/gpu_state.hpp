@@ -1,4 +1,4 @@
-// What the GPU was doing while it was timed: clock, power, temperature, from the driver's management library (NVML), which
+// What the GPU was doing while it was timed: clock and power, from the driver's management library (NVML), which
 // is loaded when it is asked for; nothing links it.
 #pragma once
 
@@ -7,9 +7,7 @@ namespace lab {
 // A value that could not be read is negative.
 struct GpuState {
   int sm_mhz = -1;
-  int celsius = -1;
   double watts = -1;
-  bool power_limited = false;
 };
 
 // The state of the current CUDA device, now. Takes up to some milliseconds.

@@ -2,25 +2,15 @@
 
 #include <cstdio>
 
+#include "host/mix.hpp"
 #include "host/parallel.hpp"
 
 namespace lab {
-namespace {
-
-// A bijection of 64-bit numbers in which each bit of the input changes about half of the output (splitmix64).
-uint64_t mix(uint64_t x) {
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
-
-}  // namespace
-
 std::string matrix_hash(const std::vector<uint16_t>& matrix, int rows, int cols) {
   std::vector<uint64_t> row_hash(rows);
   for_rows(rows, 64, [&](int first, int last) {
     for (int row = first; row < last; ++row) {
-      uint64_t hash = 0x9E3779B97F4A7C15u;
+      uint64_t hash = kGoldenGamma;
       for (int col = 0; col < cols; ++col)
         hash = mix(hash + matrix[static_cast<size_t>(row) * cols + col] + 1);
       row_hash[row] = hash;

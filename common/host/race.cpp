@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "host/gpu_state.hpp"
 #include "host/timing.hpp"
 
 namespace lab {
@@ -22,8 +23,11 @@ void take_reading(Heat heat, Racer& racer) {
   if (heat == Heat::cool) std::this_thread::sleep_for(std::chrono::milliseconds(40));
   const double rough_ms = racer.readings.empty() ? event_ms(racer.launch, 2) : racer.readings.back().ms;
   Reading reading;
-  reading.ms = event_ms(racer.launch, launches_per_sample(rough_ms, sample_ms(heat)),
-                        [&] { reading.during = gpu_state(); });
+  reading.ms = event_ms(racer.launch, launches_per_sample(rough_ms, sample_ms(heat)), [&] {
+    const GpuState state = gpu_state();
+    reading.mhz = state.sm_mhz;
+    reading.watts = state.watts;
+  });
   racer.readings.push_back(reading);
 }
 
@@ -35,10 +39,18 @@ void take_round(Heat heat, const std::vector<Racer*>& racers, int round) {
 
 }  // namespace
 
+const char* name_of(Heat heat) {
+  return heat == Heat::cool ? "cool" : "sustained";
+}
+
+std::vector<double> column(const std::vector<Reading>& readings, double Reading::*member) {
+  std::vector<double> out;
+  for (const Reading& r : readings) out.push_back(r.*member);
+  return out;
+}
+
 double Racer::median_ms() const {
-  std::vector<double> ms;
-  for (const Reading& r : readings) ms.push_back(r.ms);
-  return statistics(ms).median;
+  return statistics(column(readings, &Reading::ms)).median;
 }
 
 size_t race(Heat heat, Racer& ours, std::vector<Racer>& rivals, int rounds) {

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "host/gpu_state.hpp"
-
 namespace lab {
 
 // What the chip is like while a sample is taken. Large products draw more power than the chip may: under sustained load its
@@ -17,10 +15,14 @@ enum class Heat {
   cool,       // a pause before each sample, which is short
 };
 
+const char* name_of(Heat heat);
+
 struct Reading {
-  double ms = 0;    // of one launch
-  GpuState during;  // while the sample ran
+  double ms = 0;                // of one launch
+  double mhz = -1, watts = -1;  // clock of the SMs and power while the sample ran; negative: not known
 };
+// One member of each.
+std::vector<double> column(const std::vector<Reading>& readings, double Reading::*member);
 
 struct Racer {
   std::string name;

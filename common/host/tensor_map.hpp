@@ -1,4 +1,4 @@
-// Encoding tensor maps, with every rule explained before the driver is asked.
+// Encoding tensor maps, with every broken rule (rules/tensor_map.hpp) explained before the driver is asked.
 #pragma once
 
 #include <cuda.h>
@@ -14,22 +14,24 @@ namespace lab {
 struct TensorMapSpec {
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   const void* address = nullptr;
-  std::vector<uint64_t> size;            // rank entries
-  std::vector<uint64_t> stride_bytes;    // rank - 1 entries
-  std::vector<uint32_t> box;             // rank entries
-  std::vector<uint32_t> element_stride;  // rank entries; empty: all 1
+  std::vector<uint64_t> size;            // globalDim: rank entries
+  std::vector<uint64_t> stride_bytes;    // globalStrides: rank - 1 entries
+  std::vector<uint32_t> box;             // boxDim: rank entries
+  std::vector<uint32_t> element_stride;  // elementStrides: rank entries; empty: all 1
   CUtensorMapInterleave interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   CUtensorMapL2promotion l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
   CUtensorMapFloatOOBfill oob_fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
 };
 
-// Every rule of cuTensorMapEncodeTiled that `spec` breaks: the parameter, its value, the rule, the fix. Empty
-// when the map is good.
+// Every rule that makes cuTensorMapEncodeTiled refuse `spec`: the parameter by its name in the manual, its value, the rule,
+// the fix. Empty when the map is good.
 std::vector<std::string> tensor_map_problems(const TensorMapSpec& spec);
+// In the same form, what the driver accepts although it is hardly meant. Empty for a map with problems.
+std::vector<std::string> tensor_map_advice(const TensorMapSpec& spec);
 
-// Encodes the map. Throws std::invalid_argument with all problems when a rule is broken, std::runtime_error
-// when the driver has no cuTensorMapEncodeTiled or refuses.
+// Encodes the map; advice goes to stderr. Throws std::invalid_argument with all problems when a rule is broken,
+// std::runtime_error when the driver has no cuTensorMapEncodeTiled or refuses.
 CUtensorMap make_tensor_map(const TensorMapSpec& spec);
 
 // The map of a row-major bf16 matrix (rows x cols) read in boxes of box_rows x box_cols with the 128-byte

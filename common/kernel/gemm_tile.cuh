@@ -2,7 +2,7 @@
 // two tiles in shared memory, and the way the result leaves the registers.
 #pragma once
 
-#include "host/bf16.hpp"
+#include "kernel/bf16.hpp"
 #include "ptx/cvt.cuh"
 #include "ptx/wgmma.cuh"
 

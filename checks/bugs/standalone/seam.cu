@@ -5,7 +5,7 @@
 
 #include "host/cuda_check.hpp"
 #include "host/device_buffer.hpp"
-#include "kernel/launch.cuh"
+#include "host/launch.hpp"
 #include "kernel/wait.cuh"
 #include "ptx/cp_async_bulk.cuh"
 #include "ptx/fence.cuh"

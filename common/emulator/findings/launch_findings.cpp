@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emulator/findings/text.hpp"
+
 namespace emu {
 
 namespace {
@@ -9,7 +11,7 @@ constexpr size_t kMostAfter = 4;  // other errors that are named
 
 std::string name_of(const Finding& f) {
   const std::string line = f.line.text();
-  return line.empty() ? f.id : f.id + " at " + line;
+  return text(name_of(f.id), line.empty() ? "" : " at ", line);
 }
 }  // namespace
 
@@ -50,6 +52,13 @@ void LaunchFindings::begin(uint64_t warp_instructions) {
   error_ = false;
   counting_ = true;
   instructions_ = warp_instructions;
+}
+
+bool LaunchFindings::once(uint32_t what, int32_t source) {
+  const uint64_t key = static_cast<uint64_t>(what) << 32 | static_cast<uint32_t>(source);
+  if (std::find(met_.begin(), met_.end(), key) != met_.end()) return false;
+  met_.push_back(key);
+  return true;
 }
 
 // Those of the finding's cause; null for an error that is not the first.

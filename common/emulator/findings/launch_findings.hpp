@@ -1,5 +1,8 @@
 // What is found while a kernel runs. The first error of a launch is the one that is reported, when the launch ends, with
 // how often and where it was seen. Other errors that come after it may follow from it, so they are only named beside it.
+//
+// The same mistake is met again and again, so it is recognised at three widths: in one event once() keeps its words from
+// being made for every lane and byte, in a launch same_cause() counts it, and in a process Report prints it only once.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +35,13 @@ class LaunchFindings {
   uint64_t most_sightings = 1'000'000, most_instructions = 10'000'000;
 
   void begin(uint64_t warp_instructions);  // executed so far
-  void next_event() { ++event_; }
+  void next_event() {
+    ++event_;
+    met_.clear();
+  }
   uint64_t event() const { return event_; }
+  // Whether this event meets accesses of that line in that way for the first time; `what`: which way.
+  bool once(uint32_t what, int32_t source);
   void add(const Finding& finding);  // seen in this event, in the finding's CTA and warp
   void add(const Finding& finding, const Sightings& seen);
   bool counting() const { return counting_; }  // false: what is added is not heard
@@ -49,6 +57,7 @@ class LaunchFindings {
   std::vector<std::string> after_;  // other errors
   bool error_ = false, counting_ = false;
   uint64_t event_ = 0;
+  std::vector<uint64_t> met_;  // in this event, as once() has it
   uint64_t instructions_ = 0;  // at the latest pass; after an error: at the one before it
 
   Sightings* sightings_of(const Finding& finding);

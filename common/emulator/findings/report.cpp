@@ -3,6 +3,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "emulator/findings/text.hpp"
+
 namespace emu {
 
 std::string hex(uint64_t value) {
@@ -42,8 +44,21 @@ std::string SourceLine::text() const {
   return "";
 }
 
+Severity severity_of(Grade grade) {
+  const Strictness strictness = Report::instance().strictness;
+  const bool error = grade == Grade::error || strictness == Strictness::strict ||
+                     (grade == Grade::error_in_lessons && strictness == Strictness::lesson);
+  return error ? Severity::error : Severity::advice;
+}
+
+Finding::Finding(Id i) : id(i), severity(severity_of(i == Id::none ? Grade::error : row_of(i).grade)) {}
+
+void Finding::make_milder() {
+  severity = severity_of(row_of(id).milder);
+}
+
 std::string Finding::text() const {
-  std::string out = id + ": " + title + "\n";
+  std::string out = emu::text(name_of(id), ": ", title, "\n");
   auto row = [&](const char* label, const std::string& value) {
     if (!value.empty()) out += std::string("  ") + label + "  " + value + "\n";
   };
@@ -52,8 +67,11 @@ std::string Finding::text() const {
   if (!line.ptx.empty()) row("ptx  ", line.ptx);
   if (!other_line.text().empty())
     row("other", other_line.text() + (other_line.called_from.empty() ? "" : "  " + other_line.called_from));
+  for (const Related& r : related)
+    row(&r == &related.front() ? "with " : "     ", emu::text(r.what, "  ", r.line.text()));
   row("state", state);
   row("why  ", why);
+  row("rule ", id == Id::none ? "" : emu::text(row_of(id).rule, " (", section_of(id), ")"));
   row("try  ", hint);
   if (count > 1)
     row("count", (at_least ? "at least " : "") + with_commas(count) + " times in this launch" +
@@ -64,20 +82,72 @@ std::string Finding::text() const {
   return out;
 }
 
+namespace {
+
+// Writes the fields of one JSON object, in order.
+class Fields {
+ public:
+  void add(const char* key, const std::string& value) { raw(key, json_string(value)); }
+  void add(const char* key, int64_t value) { raw(key, std::to_string(value)); }
+  void raw(const char* key, const std::string& json) {
+    out_ += text(out_.empty() ? "" : ",", "\"", key, "\":", json);
+  }
+  template <class List, class F>
+  void list(const char* key, const List& items, F json) {
+    std::string all;
+    for (const auto& item : items) all += (all.empty() ? "" : ",") + json(item);
+    raw(key, "[" + all + "]");
+  }
+  std::string object() const { return "{" + out_ + "}"; }
+
+ private:
+  std::string out_;
+};
+
+std::string json_of(const Frame& frame) {
+  Fields f;
+  f.add("file", frame.file);
+  f.add("line", frame.line);
+  f.add("function", frame.function);
+  return f.object();
+}
+
+std::string json_of(const Related& related) {
+  Fields f;
+  f.add("what", related.what);
+  f.add("file", related.line.file);
+  f.add("line", related.line.line);
+  return f.object();
+}
+
+}  // namespace
+
 std::string Finding::json() const {
-  auto field = [](const char* key, const std::string& value) {
-    return std::string("\"") + key + "\":" + json_string(value);
-  };
-  std::string others;
-  for (const std::string& other : also) others += (others.empty() ? "" : ",") + json_string(other);
-  return "{" + field("id", id) + "," + field("severity", severity == Severity::error ? "error" : "advice") +
-         "," + field("title", title) + "," + field("kernel", kernel) + "," + field("file", line.file) +
-         ",\"line\":" + std::to_string(line.line) + ",\"ptx_line\":" + std::to_string(line.ptx_line) + "," +
-         field("other_file", other_line.file) + ",\"other_line\":" + std::to_string(other_line.line) + "," +
-         field("where", where) + "," + field("state", state) + "," + field("why", why) + "," +
-         field("try", hint) + ",\"count\":" + std::to_string(count) +
-         ",\"at_least\":" + (at_least ? "true" : "false") + "," + field("seen_in", spread) + ",\"also\":[" +
-         others + "]}";
+  const auto object = [](const auto& part) { return json_of(part); };
+  Fields f;
+  f.add("id", name_of(id));
+  f.add("severity", severity == Severity::error ? "error" : "advice");
+  f.add("title", title);
+  f.add("kernel", kernel);
+  f.add("file", line.file);
+  f.add("line", line.line);
+  f.list("chain", line.chain, object);
+  f.add("ptx_line", line.ptx_line);
+  f.add("other_file", other_line.file);
+  f.add("other_line", other_line.line);
+  f.list("other_chain", other_line.chain, object);
+  f.list("related", related, object);
+  f.add("where", where);
+  f.add("state", state);
+  f.add("why", why);
+  f.add("rule", id == Id::none ? "" : row_of(id).rule);
+  f.add("section", id == Id::none ? "" : section_of(id));
+  f.add("try", hint);
+  f.add("count", static_cast<int64_t>(count));
+  f.raw("at_least", at_least ? "true" : "false");
+  f.add("seen_in", spread);
+  f.list("also", also, json_string);
+  return f.object();
 }
 
 Fault::Fault(Finding finding) : finding_(std::move(finding)), text_(finding_.text()) {}

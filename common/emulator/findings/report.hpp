@@ -6,28 +6,54 @@
 #include <string>
 #include <vector>
 
+#include "emulator/findings/finding_ids.hpp"
+
 namespace emu {
 
 enum class Severity { error, advice };
 
+// How much counts as an error in this process: what always is one, what is one in lessons too, or advice as well.
+enum class Strictness { ordinary, lesson, strict };
+
+Severity severity_of(Grade grade);
+
+struct Frame {
+  std::string file;
+  int line = 0;
+  std::string function;  // that the line is in
+};
+
 struct SourceLine {
   std::string file;
   int line = 0;
-  std::string called_from;  // " (inlined at file:line)" chain, innermost first, empty when not inlined
-  std::string ptx;          // the PTX instruction's text
+  std::vector<Frame> chain;  // file:line, then where its function was inlined, outwards to the kernel
+  std::string
+      called_from;  // the same for people: "in file:line, inlined at file:line"; empty when not inlined
+  std::string ptx;  // the PTX instruction's text
   int ptx_line = 0;
   std::string text() const;  // "file:line"
 };
 
+// Something else that took part, and its line: "initialised for 8".
+struct Related {
+  std::string what;
+  SourceLine line;
+};
+
+// What was seen. The id brings the rule and the manual's section with it.
 struct Finding {
-  std::string id;  // stable: "deadlock", "out-of-bounds", ...
-  Severity severity = Severity::error;
+  explicit Finding(Id i);
+  void make_milder();  // the case that the table names for the id
+
+  Id id;
+  Severity severity;  // as the table grades it, in this process
   std::string title;  // one sentence of cause
   std::string where;  // "file:line  CTA (0,0,0) warp 1 lane 0"
   std::string state;  // barrier state, bytes, what was expected
   std::string why;
-  std::string hint;               // the "try" line
-  SourceLine line, other_line;    // the access, and what it conflicts with (may be empty)
+  std::string hint;             // the "try" line
+  SourceLine line, other_line;  // the access, and what it conflicts with (may be empty)
+  std::vector<Related> related;
   uint64_t count = 1;             // how many times the same cause was seen
   bool at_least = false;          // it was seen more often: counting stopped (launch_findings.hpp)
   std::string spread;             // where it was seen: "16 CTAs, 8 warps of each"
@@ -74,6 +100,7 @@ class Report {
   uint64_t errors() const;  // how often an error was added, repeated causes included
   void clear() { findings_.clear(); }
   bool quiet = false;  // tests read findings() instead of stderr
+  Strictness strictness = Strictness::ordinary;
 
  private:
   std::vector<Finding> findings_;

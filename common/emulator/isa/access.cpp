@@ -10,8 +10,7 @@ const char* verb(AccessKind kind) {
 
 [[noreturn]] void out_of_bounds(Warp& w, const Inst& in, int lane, const Resolved& r, unsigned bytes,
                                 AccessKind kind) {
-  Finding f;
-  f.id = "out-of-bounds";
+  Finding f(Id::out_of_bounds);
   f.title = "a thread " + std::string(verb(kind)) + " " + std::to_string(bytes) + " bytes of " +
             name_of(r.space) + " memory outside what is allocated";
   if (r.space == Space::shared) {
@@ -35,8 +34,7 @@ const char* verb(AccessKind kind) {
 
 [[noreturn]] void misaligned(Warp& w, const Inst& in, int lane, const Resolved& r, unsigned bytes,
                              AccessKind kind) {
-  Finding f;
-  f.id = "misaligned-address";
+  Finding f(Id::misaligned_address);
   f.title = "a thread " + std::string(verb(kind)) + " " + std::to_string(bytes) + " bytes of " +
             name_of(r.space) + " memory at an address that is no multiple of " + std::to_string(bytes);
   f.state = "address " + hex(r.address) + " is " + std::to_string(r.address % bytes) + " mod " +
@@ -98,7 +96,7 @@ Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint
       r.bytes = w.machine.memory.at(r.address, bytes);
       if (r.space == Space::constant) r.space = Space::global;
       if (r.bytes && kind != AccessKind::read && w.machine.memory.last_is_constant())
-        w.fault(in, lane, "write-to-constant",
+        w.fault(in, lane, Id::write_to_constant,
                 "a thread writes to __constant__ memory ('" + w.machine.memory.find(r.address, bytes)->name +
                     "')",
                 "", "write it from the host with cudaMemcpyToSymbol, or make it a __device__ variable");
@@ -106,26 +104,6 @@ Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint
   if (bytes > 1 && r.address % bytes) misaligned(w, in, lane, r, bytes, kind);
   if (!r.bytes) out_of_bounds(w, in, lane, r, bytes, kind);
   return r;
-}
-
-void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes,
-                    AccessKind kind, bool acquire, bool release, bool strong) {
-  if (!w.machine.observer) return;
-  for (Space space : {Space::global, Space::shared}) {
-    uint64_t addresses[32];
-    Cta* owners[32];
-    uint32_t lanes = 0;
-    for_lanes(mask, [&](int l) {
-      if (resolved[l].space != space) return;
-      lanes |= 1u << l;
-      addresses[l] = resolved[l].address;
-      owners[l] = resolved[l].owner;
-    });
-    if (!lanes) continue;
-    AccessEvent e{
-        kind, space, lanes, addresses, owners, bytes, acquire, release, strong || kind == AccessKind::atomic};
-    w.machine.observer->on_access(w, in, e);
-  }
 }
 
 }  // namespace emu

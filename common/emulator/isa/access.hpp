@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "emulator/isa/operands.hpp"
 #include "emulator/machine/machine.hpp"
 
 namespace emu {
@@ -46,8 +47,30 @@ inline uint64_t lane_address(Warp& w, const Inst& in, int lane) {
   return base + static_cast<uint64_t>(in.imm);
 }
 
-// Tells the observer about one warp access, space by space. resolved[lane] for the lanes of the mask.
-void observe_access(Warp& w, const Inst& in, uint32_t mask, const Resolved* resolved, unsigned bytes,
-                    AccessKind kind, bool acquire, bool release, bool strong = false);
+// Where the lanes of one warp access lead.
+struct Places {
+  std::byte* bytes[32];
+  uint64_t address[32];
+  Cta* owner[32];
+  Space space[32] = {};
+
+  void set(int lane, const Resolved& r) {
+    bytes[lane] = r.bytes;
+    address[lane] = r.address;
+    owner[lane] = r.owner;
+    space[lane] = r.space;
+  }
+};
+
+// Tells observers of the access of these lanes, space by space.
+inline void observe_access(Warp& w, const Inst& in, uint32_t mask, const Places& at, unsigned bytes,
+                           AccessKind kind, bool acquire, bool release, bool strong = false) {
+  strong = strong || kind == AccessKind::atomic;
+  for (Space space : {Space::global, Space::shared}) {
+    const uint32_t lanes = lanes_where(mask, [&](int l) { return at.space[l] == space; });
+    const AccessEvent e{kind, space, lanes, at.address, at.owner, bytes, acquire, release, strong};
+    if (lanes) w.machine.observers.tell(&Observer::on_access, w, in, e);
+  }
+}
 
 }  // namespace emu

@@ -9,7 +9,7 @@ namespace emu {
 
 inline void commit_group(Warp& w, const Inst& in, uint32_t mask, GroupKind kind) {
   w.machine.engine->groups(w, kind).commit(mask);
-  if (w.machine.observer) w.machine.observer->on_commit(w, in, mask, kind);
+  w.machine.observers.tell(&Observer::on_commit, w, in, mask, kind);
 }
 
 // Waits until at most `newest` groups of each lane are pending; read_only: until they have read their sources.
@@ -17,7 +17,7 @@ inline void commit_group(Warp& w, const Inst& in, uint32_t mask, GroupKind kind)
 inline Flow wait_group(Warp& w, const Inst& in, uint32_t mask, GroupKind kind, uint32_t newest,
                        bool read_only) {
   if (w.machine.engine->groups(w, kind).done(mask, newest, read_only)) {
-    if (w.machine.observer) w.machine.observer->on_group_wait(w, in, mask, kind, newest, read_only);
+    w.machine.observers.tell(&Observer::on_group_wait, w, in, mask, kind, newest, read_only);
     return Flow::next;
   }
   Wait wait;
@@ -29,10 +29,9 @@ inline Flow wait_group(Warp& w, const Inst& in, uint32_t mask, GroupKind kind, u
         .done(static_cast<uint32_t>(g.wait.c), static_cast<uint32_t>(g.wait.a), g.wait.b >> 8);
   };
   wait.finish = [](Warp& warp, Group& g) {
-    if (warp.machine.observer)
-      warp.machine.observer->on_group_wait(warp, warp.instruction(g), static_cast<uint32_t>(g.wait.c),
-                                           static_cast<GroupKind>(g.wait.b & 0xFF),
-                                           static_cast<uint32_t>(g.wait.a), g.wait.b >> 8);
+    warp.machine.observers.tell(&Observer::on_group_wait, warp, warp.instruction(g),
+                                static_cast<uint32_t>(g.wait.c), static_cast<GroupKind>(g.wait.b & 0xFF),
+                                static_cast<uint32_t>(g.wait.a), g.wait.b >> 8);
   };
   wait.describe = [](Warp& warp, const Group& g) {
     const uint32_t lanes =

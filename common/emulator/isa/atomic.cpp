@@ -124,11 +124,11 @@ struct Pair {  // f16x2, bf16x2: each half by itself
 
 // One location: d is kNoRef for red.
 template <class Op, class T>
-void update(Warp& w, int l, const Resolved& place, std::byte* bytes, Ref d, Ref b, Ref c) {
+void update(Warp& w, int l, bool global, std::byte* bytes, Ref d, Ref b, Ref c) {
   T old;
   std::memcpy(&old, bytes, sizeof old);
   T operand = read_lane<T>(w, b, l), third = c == kNoRef ? T{} : read_lane<T>(w, c, l);
-  T value = Op::of(old, operand, third, place.space == Space::global);
+  T value = Op::of(old, operand, third, global);
   if (std::memcmp(&old, &value, sizeof old) != 0) {
     std::memcpy(bytes, &value, sizeof value);
     ++w.machine.effects;
@@ -139,22 +139,22 @@ void update(Warp& w, int l, const Resolved& place, std::byte* bytes, Ref d, Ref 
 // Scalar: d, b, c in the instruction. Vector: extra->refs holds count x {d, b}.
 template <class Op, class T>
 Flow atomic(Warp& w, const Inst& in, uint32_t mask) {
-  Resolved places[32];
+  Places at;
   unsigned bytes = sizeof(T) * in.count;
   for (uint32_t m = mask; m; m &= m - 1) {
     int l = __builtin_ctz(m);
-    places[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::atomic);
+    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::atomic));
   }
-  // The observer learns of the access before it changes anything.
-  observe_access(w, in, mask, places, bytes, AccessKind::atomic, in.flags & kAcquire, in.flags & kRelease);
+  // Observers learn of the access before it changes anything.
+  observe_access(w, in, mask, at, bytes, AccessKind::atomic, in.flags & kAcquire, in.flags & kRelease);
   for (uint32_t m = mask; m; m &= m - 1) {
     int l = __builtin_ctz(m);
     if (in.count == 1) {
-      update<Op, T>(w, l, places[l], places[l].bytes, in.d, in.b, in.c);
+      update<Op, T>(w, l, at.space[l] == Space::global, at.bytes[l], in.d, in.b, in.c);
       continue;
     }
     for (unsigned i = 0; i < in.count; ++i)
-      update<Op, T>(w, l, places[l], places[l].bytes + i * sizeof(T), in.extra->refs[2 * i],
+      update<Op, T>(w, l, at.space[l] == Space::global, at.bytes[l] + i * sizeof(T), in.extra->refs[2 * i],
                     in.extra->refs[2 * i + 1], kNoRef);
   }
   return Flow::next;

@@ -41,8 +41,8 @@ uint32_t uniform(Warp& w, const Inst& in, Ref r, uint32_t mask, const char* what
   uint32_t first = v[__builtin_ctz(mask)];
   for_lanes(mask, [&](int l) {
     if (v[l] != first)
-      w.fault(in, l, "barrier-operand", std::string("the ") + what + " differs between lanes of one warp", "",
-              "give all lanes of a warp the same barrier operands");
+      w.fault(in, l, Id::barrier_operand, std::string("the ") + what + " differs between lanes of one warp",
+              "", "give all lanes of a warp the same barrier operands");
   });
   return first;
 }
@@ -87,8 +87,7 @@ void bar_finish(Warp& w, Group& g) {
     auto d = w.lanes<uint32_t>(in.d);
     for_lanes(g.mask, [&](int l) { d.set(l, b.result_count); });
   }
-  if (w.machine.observer)
-    w.machine.observer->on_bar_leave(w, in, g.mask, static_cast<uint32_t>(g.wait.b), g.wait.a);
+  w.machine.observers.tell(&Observer::on_bar_leave, w, in, g.mask, static_cast<uint32_t>(g.wait.b), g.wait.a);
 }
 
 Flow bar(Warp& w, const Inst& in, uint32_t mask) {
@@ -96,10 +95,10 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
   uint32_t id = uniform(w, in, in.a, mask, "barrier number");
   uint32_t count = in.flags & kHasCount ? uniform(w, in, in.b, mask, "thread count") : 0;
   if (id > 15)
-    w.fault(in, __builtin_ctz(mask), "barrier-operand", "there is no barrier " + std::to_string(id), "",
+    w.fault(in, __builtin_ctz(mask), Id::barrier_operand, "there is no barrier " + std::to_string(id), "",
             "a CTA has barriers 0 to 15");
   if ((in.flags & kHasCount) && (count == 0 || count % 32))
-    w.fault(in, __builtin_ctz(mask), "barrier-operand",
+    w.fault(in, __builtin_ctz(mask), Id::barrier_operand,
             "the thread count " + std::to_string(count) + " is no multiple of 32", "",
             "barriers count whole warps");
   NamedBarrier& b = w.cta.barriers[id];
@@ -112,7 +111,7 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
   } else if (b.expected_threads != count) {
     Inst first = in;
     first.source = b.first_source;
-    w.fault(in, __builtin_ctz(mask), "barrier-count",
+    w.fault(in, __builtin_ctz(mask), Id::barrier_count,
             "barrier " + std::to_string(id) + " is used with " +
                 (count ? std::to_string(count) : std::string("all")) + " threads, while " +
                 w.program.line_of(first).text() + " is using it with " +
@@ -120,7 +119,7 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
             "", "give every use of one barrier the same thread count, or use another barrier number");
   }
   if (b.arrived[w.index] & mask)
-    w.fault(in, __builtin_ctz(mask), "barrier-arrived-twice",
+    w.fault(in, __builtin_ctz(mask), Id::barrier_arrived_twice,
             "a warp arrives a second time at barrier " + std::to_string(id) + " before it has completed", "",
             "let the warp wait (bar.sync) before it arrives again");
   b.arrived[w.index] |= mask;
@@ -132,7 +131,7 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
   }
   ++w.machine.effects;
   uint64_t generation = b.generation;
-  if (w.machine.observer) w.machine.observer->on_bar_arrive(w, in, mask, id, generation, true);
+  w.machine.observers.tell(&Observer::on_bar_arrive, w, in, mask, id, generation, true);
   complete_if_all_arrived(w.cta, id);
   if (in.flags & kArriveOnly) return Flow::next;
   Wait wait;
@@ -214,15 +213,14 @@ Flow cluster_arrive(Warp& w, const Inst& in, uint32_t mask) {
   Cluster& cluster = *w.cta.cluster;
   for_lanes(mask, [&](int l) {
     if (w.cluster_phase[l] == cluster.barrier_generation)
-      w.fault(in, l, "barrier-arrived-twice", "a thread arrives twice in one phase of the cluster barrier",
+      w.fault(in, l, Id::barrier_arrived_twice, "a thread arrives twice in one phase of the cluster barrier",
               "", "pair every barrier.cluster.arrive with one barrier.cluster.wait");
     w.cluster_phase[l] = cluster.barrier_generation;
   });
   w.cluster_arrived |= mask;
   ++w.machine.effects;
-  if (w.machine.observer)
-    w.machine.observer->on_bar_arrive(w, in, mask, kClusterBarrier, cluster.barrier_generation,
-                                      !(in.flags & kRelaxed));
+  w.machine.observers.tell(&Observer::on_bar_arrive, w, in, mask, kClusterBarrier, cluster.barrier_generation,
+                           !(in.flags & kRelaxed));
   complete_cluster(cluster);
   return Flow::next;
 }
@@ -234,9 +232,8 @@ bool cluster_ready(Warp& w, const Group& g) {
 }
 
 void cluster_finish(Warp& w, Group& g) {
-  if (w.machine.observer)
-    w.machine.observer->on_bar_leave(w, w.instruction(g), g.mask, kClusterBarrier,
-                                     w.cluster_phase[__builtin_ctz(g.mask)]);
+  w.machine.observers.tell(&Observer::on_bar_leave, w, w.instruction(g), g.mask, kClusterBarrier,
+                           w.cluster_phase[__builtin_ctz(g.mask)]);
 }
 
 std::string describe_cluster(Warp& w, const Group&) {
@@ -254,7 +251,7 @@ Flow cluster_wait(Warp& w, const Inst& in, uint32_t mask) {
   if ((in.flags & kAligned) && !w.all_here(w.live)) return Flow::converge;
   for_lanes(mask, [&](int l) {
     if (w.cluster_phase[l] == UINT64_MAX)
-      w.fault(in, l, "barrier-wait-without-arrive",
+      w.fault(in, l, Id::barrier_wait_without_arrive,
               "a thread waits at the cluster barrier without having arrived", "",
               "execute barrier.cluster.arrive first");
   });
@@ -304,16 +301,16 @@ std::string describe_warp(Warp& w, const Group& g) {
 Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
   uint32_t member = uniform(w, in, in.a, mask, "member mask");
   if (mask & ~member)
-    w.fault(in, __builtin_ctz(mask & ~member), "warp-sync-mask",
+    w.fault(in, __builtin_ctz(mask & ~member), Id::warp_sync_mask,
             "a thread is not in its own member mask " + hex(member), "",
             "name exactly the lanes that execute the instruction");
   if ((member & w.live & ~mask) == 0) {  // the common case: all here at once
-    if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
+    w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
     return Flow::next;
   }
   auto& b = warp_barrier(w, member);
   b.arrived |= mask;
-  if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, member & (b.arrived | mask));
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, member & (b.arrived | mask));
   Wait wait;
   wait.ready = warp_ready;
   wait.finish = warp_finish;

@@ -373,7 +373,7 @@ Flow prmt_by_constant(Warp& w, const Inst& in, uint32_t mask) {
 void prmt(Decoder& d, const Match& m, Inst& in) {
   operands(d, in, Class::address, Type::b32, {Type::b32, Type::b32, Type::b32});
   const Operand& selector = d.operand(3);
-  if (m.slots[1].empty() && selector.kind == Operand::Kind::integer && !(selector.bits & 0x8888)) {
+  if (m.slots[1].empty() && selector.kind == Operand::Kind::constant && !(selector.constant.bits & 0x8888)) {
     in.exec = prmt_by_constant;
     return;
   }

@@ -7,7 +7,7 @@ namespace emu {
 std::byte* shared_bytes(Warp& w, const Inst& in, int lane, SharedPlace place, uint32_t bytes,
                         const char* verb) {
   if (std::byte* at = place.cta->shared_at(place.address, bytes)) return at;
-  w.fault(in, lane, "out-of-bounds",
+  w.fault(in, lane, Id::out_of_bounds,
           "the copy engine " + std::string(verb) + " " + std::to_string(bytes) + " bytes at " +
               place.cta->program.shared_name(place.address) + " (shared address " + hex(place.address) + ")",
           "the shared memory of " + place.cta->text() + " ends at " + hex(place.cta->shared.size()),
@@ -19,28 +19,21 @@ std::byte* global_bytes(Warp& w, const Inst& in, int lane, uint64_t address, uin
   const std::string what = "the copy engine " + std::string(writes ? "writes " : "reads ") +
                            std::to_string(bytes) + " bytes at " + hex(address);
   if (!at)
-    w.fault(in, lane, "out-of-bounds", what, "the address is " + w.machine.memory.describe(address),
+    w.fault(in, lane, Id::out_of_bounds, what, "the address is " + w.machine.memory.describe(address),
             "check the pointer and the size, or the sizes and strides in the tensor map");
   if (writes && w.machine.memory.find(address, bytes)->constant)
-    w.fault(in, lane, "write-to-constant", what, "that is __constant__ memory",
+    w.fault(in, lane, Id::write_to_constant, what, "that is __constant__ memory",
             "store to a __device__ variable");
   return at;
 }
 
-void check_multiple(Warp& w, const Inst& in, int lane, const char* what, uint64_t value, uint32_t unit,
-                    const char* id, const char* rule) {
+void check_multiple(Warp& w, const Inst& in, int lane, const char* what, uint64_t value, uint32_t unit, Id id,
+                    const char* rule) {
   if (value % unit == 0) return;
   w.fault(in, lane, id,
           std::string("the ") + what + " of a bulk copy is " + hex(value) + ", no multiple of " +
               std::to_string(unit),
           rule, "align it to " + std::to_string(unit) + " bytes");
-}
-
-void note_issuer(Warp& w, int lane) {
-  auto& issuers = w.cta.copy_issuers;
-  const size_t thread = static_cast<size_t>(w.thread(lane));
-  if (issuers.size() <= thread) issuers.resize(w.cta.warps.size() * 32);
-  issuers[thread] = true;
 }
 
 namespace {
@@ -62,7 +55,7 @@ void find_targets(Warp& w, const Inst& in, int lane, SharedPlace data, uint32_t 
   out.clear();
   if (!cta_mask) {
     if (data.cta != bar.cta)
-      w.fault(in, lane, "barrier-elsewhere",
+      w.fault(in, lane, Id::barrier_elsewhere,
               "the copy writes to " + data.cta->text() + " but its mbarrier is in " + bar.cta->text(),
               "the mbarrier must be in the same CTA's shared memory as the destination (PTX 9.7.9.25.4.1)",
               "map both addresses to the same rank");
@@ -72,7 +65,7 @@ void find_targets(Warp& w, const Inst& in, int lane, SharedPlace data, uint32_t 
   auto& ctas = w.cta.cluster->ctas;
   if (*cta_mask == 0 || *cta_mask >> ctas.size())
     w.fault(
-        in, lane, "multicast-mask",
+        in, lane, Id::multicast_mask,
         "the multicast mask " + hex(*cta_mask) + " does not fit a cluster of " + std::to_string(ctas.size()),
         "bit i of the mask names the CTA of rank i in the cluster",
         "set bits below the cluster's size only, and at least one");

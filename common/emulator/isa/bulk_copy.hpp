@@ -32,9 +32,7 @@ std::byte* shared_bytes(Warp& w, const Inst& in, int lane, SharedPlace place, ui
                         const char* verb);
 // Bytes of global memory; faults ("out-of-bounds", "write-to-constant").
 std::byte* global_bytes(Warp& w, const Inst& in, int lane, uint64_t address, uint64_t bytes, bool writes);
-void check_multiple(Warp& w, const Inst& in, int lane, const char* what, uint64_t value, uint32_t unit,
-                    const char* id, const char* rule);
-// The thread counts as one that issues copies.
-void note_issuer(Warp& w, int lane);
+void check_multiple(Warp& w, const Inst& in, int lane, const char* what, uint64_t value, uint32_t unit, Id id,
+                    const char* rule);
 
 }  // namespace emu

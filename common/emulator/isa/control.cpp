@@ -24,7 +24,7 @@ Flow brx(Warp& w, const Inst& in, uint32_t mask) {
   uint32_t pc[32], frame[32];
   for_lanes(mask, [&](int l) {
     if (index[l] >= targets.size())
-      w.fault(in, l, "branch-index",
+      w.fault(in, l, Id::branch_index,
               "brx.idx has index " + std::to_string(index[l]) + " of a list of " +
                   std::to_string(targets.size()) + " targets");
     pc[l] = static_cast<uint32_t>(targets[index[l]]);
@@ -52,12 +52,12 @@ Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) { same |= target[l] == target[first] ? 1u << l : 0; });
   auto it = w.program.function_at.find(target[first]);
   if (it == w.program.function_at.end())
-    w.fault(in, first, "bad-function-pointer",
+    w.fault(in, first, Id::bad_function_pointer,
             "a thread calls " + hex(target[first]) + ", which is no device function", "",
             "a function pointer must be taken in device code; a host function's address means nothing here");
   const FunctionInfo& callee = w.program.functions[it->second];
   if (1 + callee.params.size() + callee.returns.size() > in.extra->numbers.size())
-    w.fault(in, first, "bad-function-pointer",
+    w.fault(in, first, Id::bad_function_pointer,
             "function " + callee.name + " has another number of parameters than the call");
   if (same == mask && mask == w.current->mask) return w.call(mask, in, it->second);
   // Lanes with another target, or that skip the call, become a group of their own; they meet after it.
@@ -120,7 +120,7 @@ Flow exit_thread(Warp& w, const Inst&, uint32_t mask) {
 }
 
 Flow trap(Warp& w, const Inst& in, uint32_t mask) {
-  w.fault(in, __builtin_ctz(mask), "trap", "a thread executed trap", "the program asked to be stopped here",
+  w.fault(in, __builtin_ctz(mask), Id::trap, "a thread executed trap", "the program asked to be stopped here",
           "see what the code around the trap checks");
 }
 

@@ -47,7 +47,7 @@ struct CpAsync final : AsyncOp {
 
 void check_alignment(Warp& w, const Inst& in, int lane, const char* side, uint64_t address, uint32_t size) {
   if (address % size == 0) return;
-  w.fault(in, lane, "misaligned-address",
+  w.fault(in, lane, Id::misaligned_address,
           std::string("the ") + side + " of a " + std::to_string(size) + "-byte cp.async is " + hex(address) +
               ", no multiple of " + std::to_string(size),
           "both addresses must be aligned to the copy size (PTX 9.7.9.25.3.1)",
@@ -75,7 +75,7 @@ Flow cp_async(Warp& w, const Inst& in, uint32_t mask) {
     check_alignment(w, in, l, "source", from, op.size);
     const uint32_t taken = in.flags & kHasSize ? sizes[l] : ignored >> l & 1 ? 0 : op.size;
     if (taken > op.size)
-      w.fault(in, l, "copy-size",
+      w.fault(in, l, Id::copy_size,
               "cp.async of " + std::to_string(op.size) + " bytes with a src-size of " + std::to_string(taken),
               "src-size must not exceed cp-size (PTX 9.7.9.25.3.1)", "clamp src-size to 0 .. cp-size");
     op.source_address[l] = from;
@@ -84,16 +84,15 @@ Flow cp_async(Warp& w, const Inst& in, uint32_t mask) {
     op.source[l] = taken ? machine.memory.at(from, taken) : nullptr;
     op.destination[l] = w.cta.shared_at(static_cast<uint32_t>(to), op.size);
     if (taken && !op.source[l])
-      w.fault(in, l, "out-of-bounds", "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
+      w.fault(in, l, Id::out_of_bounds, "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
               "the address is " + machine.memory.describe(from),
               "guard the copy, or pass a src-size of 0 for what lies outside");
     if (!op.destination[l])
-      w.fault(in, l, "out-of-bounds", "cp.async writes shared address " + hex(static_cast<uint32_t>(to)),
+      w.fault(in, l, Id::out_of_bounds, "cp.async writes shared address " + hex(static_cast<uint32_t>(to)),
               "the shared memory of " + w.cta.text() + " ends at " + hex(w.cta.shared.size()),
               "check the index, and the dynamic shared memory size of the launch");
-    machine.stats.cp_async_bytes += op.size;
   });
-  machine.stats.cp_async_issued += static_cast<uint64_t>(__builtin_popcount(mask));
+  op.bytes = static_cast<uint64_t>(__builtin_popcount(mask)) * op.size;
   machine.engine->issue(op);
   return Flow::next;
 }

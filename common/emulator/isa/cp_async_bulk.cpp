@@ -62,6 +62,7 @@ struct BulkLoad final : AsyncOp {
     for (const CopyTarget& t : targets) combine(t.bytes, data, *inst);
   }
   void complete() override { complete_targets(*this, targets, static_cast<uint32_t>(from.bytes)); }
+  bool reduces() const override { return reduce_of(*inst) != nullptr; }
   bool touches(const Cta& cta) const override { return &cta == &warp->cta || targets_touch(targets, cta); }
 };
 
@@ -85,13 +86,12 @@ void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind) {
   op.warp = &w;
   op.inst = &in;
   op.lanes = 1u << lane;
-  note_issuer(w, lane);
   w.machine.engine->issue(op);
 }
 
 void check_addresses(Warp& w, const Inst& in, int lane, uint64_t destination, uint64_t source) {
-  check_multiple(w, in, lane, "destination", destination, 16, "misaligned-address", kRule16);
-  check_multiple(w, in, lane, "source", source, 16, "misaligned-address", kRule16);
+  check_multiple(w, in, lane, "destination", destination, 16, Id::misaligned_address, kRule16);
+  check_multiple(w, in, lane, "source", source, 16, Id::misaligned_address, kRule16);
 }
 
 // The bytes that a copy of this size moves: whole chunks of 16, and nothing stops a size that has more (recorded:
@@ -99,8 +99,7 @@ void check_addresses(Warp& w, const Inst& in, int lane, uint64_t destination, ui
 uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
   const uint32_t bytes = size / 16 * 16;
   if (bytes != size) {
-    Finding f;
-    f.id = "copy-size";
+    Finding f(Id::copy_size);
     f.title = "the size of a bulk copy is " + std::to_string(size) + ", no multiple of 16; " +
               std::to_string(bytes) + " bytes are copied";
     f.where = w.where(in, lane);
@@ -143,8 +142,7 @@ Flow bulk_load(Warp& w, const Inst& in, uint32_t mask) {
                  shared_place(w, in, l, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
                  in.flags & kMulticast ? &cta_mask : nullptr, op.targets);
     op.barrier = op.targets[0].bar;
-    ++w.machine.stats.bulk_load_issued;
-    w.machine.stats.bulk_load_bytes += bytes;
+    op.bytes = bytes;
     start(w, in, l, op, global ? AsyncOp::Kind::bulk_load : AsyncOp::Kind::bulk_shared);
   });
   return Flow::next;
@@ -168,8 +166,7 @@ Flow bulk_store(Warp& w, const Inst& in, uint32_t mask) {
     op.destination = global_bytes(w, in, l, to, bytes, true);
     op.grouped = true;
     op.group = GroupKind::bulk;
-    ++w.machine.stats.bulk_store_issued;
-    w.machine.stats.bulk_store_bytes += bytes;
+    op.bytes = bytes;
     start(w, in, l, op, reduce_of(in) ? AsyncOp::Kind::bulk_reduce : AsyncOp::Kind::bulk_store);
   });
   return Flow::next;

@@ -55,14 +55,13 @@ void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind, c
   op.inst = &in;
   op.lanes = 1u << lane;
   op.swizzle = box.map.swizzle;
-  note_issuer(w, lane);
   w.machine.engine->issue(op);
 }
 
 // The tile's place in shared memory: aligned, and all of it there. Swizzling stays inside lines of the span.
 void check_tile(Warp& w, const Inst& in, int lane, SharedPlace tile) {
   if (tile.address % 128 == 0) return;
-  w.fault(in, lane, "misaligned-tile",
+  w.fault(in, lane, Id::misaligned_tile,
           "the tile " + tile.cta->program.shared_name(tile.address) + " is at shared address " +
               hex(tile.address) + ", no multiple of 128",
           "tensor copies need shared memory on a 128-byte boundary (PTX 5.5.3.1)",
@@ -96,8 +95,7 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
                  shared_place(w, in, l, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
                  in.flags & kMulticast ? &cta_mask : nullptr, op.targets);
     op.barrier = op.targets[0].bar;
-    ++w.machine.stats.tensor_load_issued;
-    w.machine.stats.tensor_load_bytes += op.box.map.tile_bytes();
+    op.bytes = op.box.map.tile_bytes();
     start(w, in, l, op, AsyncOp::Kind::tensor_load, op.box);
   });
   return Flow::next;
@@ -117,15 +115,14 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
     const uint32_t reduce = in.flags >> kOpShift & 0xF;
     op.reduce = reduce ? tensor_reduction(kOps[reduce - 1], op.box.map.type) : nullptr;
     if (reduce && !op.reduce)
-      w.fault(in, l, "tensor-map-invalid",
+      w.fault(in, l, Id::tensor_map_invalid,
               std::string("there is no reduction .") + kOps[reduce - 1] + " for elements of type " +
                   name_of(op.box.map.type),
               "the tensor map's type decides what can be combined (PTX 9.7.9.27.1.3)",
               "encode the map with a type that has the operation");
     op.grouped = true;
     op.group = GroupKind::bulk;
-    ++w.machine.stats.tensor_store_issued;
-    w.machine.stats.tensor_store_bytes += op.box.map.tile_bytes();
+    op.bytes = op.box.map.tile_bytes();
     start(w, in, l, op, reduce ? AsyncOp::Kind::tensor_reduce : AsyncOp::Kind::tensor_store, op.box);
   });
   return Flow::next;

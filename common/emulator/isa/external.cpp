@@ -116,7 +116,7 @@ Flow assert_fail(Warp& w, const Inst& in, uint32_t mask) {
   std::string file = string_at(w, in, l, argument<uint64_t>(w, in, l, 1));
   std::string function = string_at(w, in, l, argument<uint64_t>(w, in, l, 3));
   uint32_t line = argument<uint32_t>(w, in, l, 2);
-  w.fault(in, l, "assert", "assertion `" + message + "` failed",
+  w.fault(in, l, Id::failed_assert, "assertion `" + message + "` failed",
           "in " + function + ", " + file + ":" + std::to_string(line));
 }
 
@@ -125,7 +125,7 @@ Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
     const uint64_t bytes = argument<uint64_t>(w, in, l, 0),
                    address = w.machine.memory.allocate(bytes, "device malloc");
     result<uint64_t>(w, in, l, 1, address);
-    if (w.machine.observer && address) w.machine.observer->on_malloc(w, address, bytes);
+    if (address) w.machine.observers.tell(&Observer::on_malloc, w, address, bytes);
   });
   ++w.machine.effects;
   return Flow::next;
@@ -135,7 +135,7 @@ Flow device_free(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     uint64_t address = argument<uint64_t>(w, in, l, 0);
     if (address && !w.machine.memory.release(address))
-      w.fault(in, l, "bad-free", "a thread frees " + hex(address) + ", which malloc did not return");
+      w.fault(in, l, Id::bad_free, "a thread frees " + hex(address) + ", which malloc did not return");
   });
   ++w.machine.effects;
   return Flow::next;

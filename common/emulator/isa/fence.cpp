@@ -9,8 +9,7 @@ namespace {
 
 // in.count: FenceKind; in.flags bit 0: cluster scope or wider
 Flow fence(Warp& w, const Inst& in, uint32_t mask) {
-  if (w.machine.observer)
-    w.machine.observer->on_fence(w, in, mask, static_cast<FenceKind>(in.count), in.flags & 1);
+  w.machine.observers.tell(&Observer::on_fence, w, in, mask, static_cast<FenceKind>(in.count), in.flags & 1);
   return Flow::next;
 }
 
@@ -65,7 +64,7 @@ void decode_restricted(Decoder& d, const Match& m, Inst& in) {
 
 // griddepcontrol.{launch_dependents,wait};   launches run one after the other, so there is nothing to wait for
 Flow griddepcontrol(Warp& w, const Inst& in, uint32_t mask) {
-  if (w.machine.observer) w.machine.observer->on_grid_dependency(w, in, mask, in.flags & 1);
+  w.machine.observers.tell(&Observer::on_grid_dependency, w, in, mask, in.flags & 1);
   return Flow::next;
 }
 

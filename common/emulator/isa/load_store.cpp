@@ -9,54 +9,42 @@ namespace {
 
 constexpr uint32_t kAcquire = 1, kRelease = 2, kStrong = 4;
 
-void count_bytes(Warp& w, Space space, bool store, uint64_t bytes) {
-  Stats& s = w.machine.stats;
-  if (space == Space::shared)
-    (store ? s.shared_store_bytes : s.shared_load_bytes) += bytes;
-  else if (space == Space::global || space == Space::generic)
-    (store ? s.global_store_bytes : s.global_load_bytes) += bytes;
-}
-
 // T: element in memory; D: lane of the destination register, zero- or sign-extended from T.
 template <class T, class D>
 Flow load(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned count = in.count, bytes = sizeof(T) * count;
-  Resolved resolved[32];
+  Places at;
   const Ref* refs = count == 1 ? &in.d : in.extra->refs.data();
   // All addresses first: a destination may be the address register.
   for_lanes(mask, [&](int l) {
-    resolved[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::read);
+    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::read));
   });
-  observe_access(w, in, mask, resolved, bytes, AccessKind::read, in.flags & kAcquire, false,
-                 in.flags & kStrong);
+  observe_access(w, in, mask, at, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
   T value[32][8];
-  for_lanes(mask, [&](int l) { std::memcpy(value[l], resolved[l].bytes, bytes); });
+  for_lanes(mask, [&](int l) { std::memcpy(value[l], at.bytes[l], bytes); });
   for (unsigned i = 0; i < count; ++i) {
     if (refs[i] == kNoRef) continue;
     auto d = w.lanes<D>(refs[i]);
     for_lanes(mask, [&](int l) { d.set(l, static_cast<D>(value[l][i])); });
   }
-  count_bytes(w, in.space, false, static_cast<uint64_t>(__builtin_popcount(mask)) * bytes);
   return Flow::next;
 }
 
 template <class T, class S>
 Flow store(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned count = in.count, bytes = sizeof(T) * count;
-  Resolved resolved[32];
+  Places at;
   const Ref* refs = count == 1 ? &in.b : in.extra->refs.data();
   for_lanes(mask, [&](int l) {
-    resolved[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::write);
+    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::write));
   });
-  observe_access(w, in, mask, resolved, bytes, AccessKind::write, false, in.flags & kRelease,
-                 in.flags & kStrong);
+  observe_access(w, in, mask, at, bytes, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   for_lanes(mask, [&](int l) {  // lane order: the last lane wins where lanes write the same place
     T value[8];
     for (unsigned i = 0; i < count; ++i) value[i] = static_cast<T>(w.lanes<S>(refs[i])[l]);
-    std::memcpy(resolved[l].bytes, value, bytes);
+    std::memcpy(at.bytes[l], value, bytes);
   });
   if (in.space != Space::local) ++w.machine.effects;
-  count_bytes(w, in.space, true, static_cast<uint64_t>(__builtin_popcount(mask)) * bytes);
   return Flow::next;
 }
 
@@ -65,26 +53,24 @@ struct B128 {
   uint64_t half[2];
 };
 Flow load128(Warp& w, const Inst& in, uint32_t mask) {
-  Resolved r[32];
+  Places at;
   for_lanes(mask, [&](int l) {
-    r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read);
+    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read));
   });
-  observe_access(w, in, mask, r, 16, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
+  observe_access(w, in, mask, at, 16, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
   auto* d = reinterpret_cast<B128*>(w.frame() + in.d);
-  for_lanes(mask, [&](int l) { std::memcpy(&d[l], r[l].bytes, 16); });
-  count_bytes(w, in.space, false, static_cast<uint64_t>(__builtin_popcount(mask)) * 16);
+  for_lanes(mask, [&](int l) { std::memcpy(&d[l], at.bytes[l], 16); });
   return Flow::next;
 }
 Flow store128(Warp& w, const Inst& in, uint32_t mask) {
-  Resolved r[32];
+  Places at;
   for_lanes(mask, [&](int l) {
-    r[l] = resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write);
+    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write));
   });
-  observe_access(w, in, mask, r, 16, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
+  observe_access(w, in, mask, at, 16, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   auto* s = reinterpret_cast<B128*>(w.frame() + in.b);
-  for_lanes(mask, [&](int l) { std::memcpy(r[l].bytes, &s[l], 16); });
+  for_lanes(mask, [&](int l) { std::memcpy(at.bytes[l], &s[l], 16); });
   ++w.machine.effects;
-  count_bytes(w, in.space, true, static_cast<uint64_t>(__builtin_popcount(mask)) * 16);
   return Flow::next;
 }
 

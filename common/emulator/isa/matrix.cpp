@@ -16,7 +16,7 @@ namespace {
 bool gather_warp(Warp& w, const Inst& in, uint32_t mask) {
   if (!w.all_here(~0u)) return false;
   if (mask != ~0u)
-    w.fault(in, __builtin_ctz(mask), "warp-not-converged",
+    w.fault(in, __builtin_ctz(mask), Id::warp_not_converged,
             "only " + std::to_string(__builtin_popcount(mask)) +
                 " of the 32 lanes of a warp reach a matrix instruction",
             "it is .sync.aligned: all lanes of the warp execute the same one",
@@ -43,11 +43,11 @@ uint32_t row_lanes(const Inst& in) {
   return in.count == 4 ? ~0u : (1u << 8 * in.count) - 1;
 }
 
-void resolve_rows(Warp& w, const Inst& in, AccessKind kind, Resolved* rows) {
+void resolve_rows(Warp& w, const Inst& in, AccessKind kind, Places& rows) {
   for_lanes(row_lanes(in), [&](int lane) {
-    rows[lane] = resolve_access(w, in, lane, in.space, lane_address(w, in, lane), kRowBytes, kind);
-    if (rows[lane].space != Space::shared)
-      w.fault(in, lane, "not-shared-memory", "a matrix row's address is not in shared memory", "",
+    rows.set(lane, resolve_access(w, in, lane, in.space, lane_address(w, in, lane), kRowBytes, kind));
+    if (rows.space[lane] != Space::shared)
+      w.fault(in, lane, Id::not_shared_memory, "a matrix row's address is not in shared memory", "",
               "ldmatrix and stmatrix only reach shared memory");
   });
 }
@@ -55,12 +55,12 @@ void resolve_rows(Warp& w, const Inst& in, AccessKind kind, Resolved* rows) {
 // ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 r, [p];
 Flow ldmatrix(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
-  Resolved rows[32];
+  Places rows;
   resolve_rows(w, in, AccessKind::read, rows);
   observe_access(w, in, row_lanes(in), rows, kRowBytes, AccessKind::read, false, false);
   uint16_t elements[4][8][8];
   for_lanes(row_lanes(in),
-            [&](int lane) { std::memcpy(elements[lane / 8][lane % 8], rows[lane].bytes, kRowBytes); });
+            [&](int lane) { std::memcpy(elements[lane / 8][lane % 8], rows.bytes[lane], kRowBytes); });
   for (int i = 0; i < in.count; ++i) {
     auto slots = w.lanes<uint32_t>(in.extra->refs[static_cast<size_t>(i)]).slots;
     for_each_fragment(in.flags & kTranspose, [&](int lane, int half, int row, int column) {
@@ -68,14 +68,13 @@ Flow ldmatrix(Warp& w, const Inst& in, uint32_t mask) {
       slots[lane] = half ? slots[lane] | bits << 16 : bits;
     });
   }
-  w.machine.stats.shared_load_bytes += 128u * in.count;
   return Flow::next;
 }
 
 // stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 [p], r;
 Flow stmatrix(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
-  Resolved rows[32];
+  Places rows;
   resolve_rows(w, in, AccessKind::write, rows);
   observe_access(w, in, row_lanes(in), rows, kRowBytes, AccessKind::write, false, false);
   uint16_t elements[4][8][8];
@@ -86,8 +85,7 @@ Flow stmatrix(Warp& w, const Inst& in, uint32_t mask) {
     });
   }
   for_lanes(row_lanes(in),
-            [&](int lane) { std::memcpy(rows[lane].bytes, elements[lane / 8][lane % 8], kRowBytes); });
-  w.machine.stats.shared_store_bytes += 128u * in.count;
+            [&](int lane) { std::memcpy(rows.bytes[lane], elements[lane / 8][lane % 8], kRowBytes); });
   ++w.machine.effects;
   return Flow::next;
 }
@@ -126,7 +124,7 @@ Flow movmatrix(Warp& w, const Inst& in, uint32_t mask) {
     const uint32_t bits = elements[row][column];
     d[lane] = half ? d[lane] | bits << 16 : bits;
   });
-  if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
   return Flow::next;
 }
 

@@ -20,7 +20,7 @@ SharedPlace place(Warp& w, const Inst& in, int lane) {
 Mbarrier& barrier(Warp& w, const Inst& in, int lane) {
   SharedPlace p = place(w, in, lane);
   if (in.space == Space::shared && p.cta != &w.cta)
-    w.fault(in, lane, "barrier-elsewhere",
+    w.fault(in, lane, Id::barrier_elsewhere,
             "an operand of the space .shared::cta is an address in another CTA",
             "it comes from mapa; .shared::cta takes addresses of the executing CTA only (PTX 9.7.13.15)",
             "use .shared::cluster, in the forms that have it (arrive, expect_tx, complete_tx)");
@@ -106,7 +106,7 @@ Flow arrive(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     Mbarrier& bar = barrier(w, in, l);
     if ((in.flags & kHasState) && bar.cta != &w.cta)
-      w.fault(in, l, "barrier-state", "an arrive on an mbarrier of another CTA asks for its state",
+      w.fault(in, l, Id::barrier_state, "an arrive on an mbarrier of another CTA asks for its state",
               "a remote arrive gives no state (PTX 9.7.13.15.13)", "write _ as the destination");
     if (tx) mbarrier_expect_tx(w, in, l, bar, amount[l]);
     uint64_t token =
@@ -141,7 +141,7 @@ Flow pending_count(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     MbarrierState s;
     if (!MbarrierState::unpack(state[l], &s) || !s.no_complete)
-      w.fault(in, l, "barrier-state",
+      w.fault(in, l, Id::barrier_state,
               "mbarrier.pending_count of a value that no arrive with .noComplete gave",
               "only the states of mbarrier.arrive.noComplete and arrive_drop.noComplete hold the count "
               "(PTX 9.7.13.15.17)",
@@ -167,27 +167,28 @@ struct Question {
 Question question(Warp& w, const Inst& in, int lane) {
   Mbarrier& bar = barrier(w, in, lane);
   if (bar.cta != &w.cta)
-    w.fault(in, lane, "out-of-bounds", "a wait on an mbarrier of another CTA (" + bar.cta->text() + ")",
+    w.fault(in, lane, Id::out_of_bounds, "a wait on an mbarrier of another CTA (" + bar.cta->text() + ")",
             "a thread can wait on its own CTA's mbarriers only (PTX 9.7.13.15.8)",
             "wait on a local mbarrier, and let the other CTA arrive on it");
   if (in.flags & kParity) {
     const uint32_t parity = w.lanes<uint32_t>(in.b)[lane];
     if (parity > 1)
-      w.fault(in, lane, "wrong-parity", "a wait on " + bar.name() + " for parity " + std::to_string(parity),
+      w.fault(in, lane, Id::wrong_parity, "a wait on " + bar.name() + " for parity " + std::to_string(parity),
               "a parity is 0 or 1 (PTX 9.7.13.15.16)", "pass the phase number modulo 2");
     const bool complete = bar.parity_complete(parity);
     return {&bar, complete ? bar.phase - 1 : bar.phase, complete};
   }
   MbarrierState s;
   if (!MbarrierState::unpack(w.lanes<uint64_t>(in.b)[lane], &s) || s.address != bar.address)
-    w.fault(in, lane, "barrier-state",
+    w.fault(in, lane, Id::barrier_state,
             "the state given to a wait on " + bar.name() + " is not one of its states",
             "it must come from an arrive on the same mbarrier (PTX 9.7.13.15.16)",
             "keep one state variable for each mbarrier");
   if (s.phase == (bar.phase & 0xFFFFF)) return {&bar, bar.phase, false};
   if (s.phase == ((bar.phase - 1) & 0xFFFFF)) return {&bar, bar.phase - 1, true};
   w.fault(
-      in, lane, "barrier-state", "the state given to a wait on " + bar.name() + " is more than one phase old",
+      in, lane, Id::barrier_state,
+      "the state given to a wait on " + bar.name() + " is more than one phase old",
       "a wait may ask for the current phase or the one before it (PTX 9.7.13.15.16); the state is of phase " +
           std::to_string(s.phase) + ", the current one is " + std::to_string(bar.phase),
       "wait for every phase before arriving for the next one");
@@ -224,8 +225,8 @@ void answer(Warp& w, const Inst& in, uint32_t mask, bool uniform) {
       result |= same;
       if (q.bar->seen_phases < q.bar->phase) q.bar->seen_phases = q.bar->phase;
     }
-    if (w.machine.observer)
-      w.machine.observer->on_mbarrier_wait(w, in, same, *q.bar, q.phase, q.complete, !(in.flags & kRelaxed));
+    w.machine.observers.tell(&Observer::on_mbarrier_wait, w, in, same, *q.bar, q.phase, q.complete,
+                             !(in.flags & kRelaxed));
     rest &= ~same;
   }
   w.set_predicate(in.d, result, mask);

@@ -192,7 +192,7 @@ Flow mapa(Warp& w, const Inst& in, uint32_t mask) {
   auto rank = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
     if (rank[l] >= w.cta.cluster->ctas.size())
-      w.fault(in, l, "cluster-rank",
+      w.fault(in, l, Id::cluster_rank,
               "mapa names CTA " + std::to_string(rank[l]) + " of a cluster of " +
                   std::to_string(w.cta.cluster->ctas.size()),
               "", "use a rank below %cluster_nctarank, and launch with the cluster size the kernel expects");

@@ -27,7 +27,7 @@ inline SharedPlace shared_place(Warp& w, const Inst& in, int lane, Space space, 
     if (p.cta) return p;
   }
   w.fault(
-      in, lane, "out-of-bounds",
+      in, lane, Id::out_of_bounds,
       std::string("the ") + what + " operand " + hex(address) + " is not in shared memory",
       generic ? "it is a generic address outside the shared window" : "no CTA of the running cluster has it",
       "pass the address of a __shared__ variable (with .shared forms: its 32-bit shared address)");

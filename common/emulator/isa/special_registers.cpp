@@ -214,6 +214,13 @@ Flow read_local_address(Warp& w, const Inst& in, uint32_t mask) {
   return Flow::next;
 }
 
+template <class T>
+Flow read_sum(Warp& w, const Inst& in, uint32_t mask) {
+  auto d = w.lanes<T>(in.d), a = w.lanes<T>(in.a);
+  for_lanes(mask, [&](int l) { d.set(l, static_cast<T>(a[l] + static_cast<uint64_t>(in.imm))); });
+  return Flow::next;
+}
+
 }  // namespace
 
 Exec special_register_reader(const std::string& name, unsigned width) {
@@ -224,6 +231,13 @@ Exec special_register_reader(const std::string& name, unsigned width) {
     return nullptr;
   }
   return width == 8 ? it->second.wide : it->second.narrow;
+}
+
+Exec sum_reader(unsigned bytes) {
+  return bytes == 8   ? read_sum<uint64_t>
+         : bytes == 4 ? read_sum<uint32_t>
+         : bytes == 2 ? read_sum<uint16_t>
+                      : read_sum<uint8_t>;
 }
 
 Exec local_address_reader(unsigned width) {

@@ -11,5 +11,7 @@ namespace emu {
 Exec special_register_reader(const std::string& name, unsigned width);
 // Address of a .local variable: the lane's local base + inst.imm.
 Exec local_address_reader(unsigned width);
+// Register inst.a of `bytes` (1, 2, 4 or 8) + inst.imm, wrapped to its size.
+Exec sum_reader(unsigned bytes);
 
 }  // namespace emu

@@ -12,7 +12,7 @@ namespace {
 struct Send final : AsyncOp {
   std::vector<CopyTarget> target;  // one
   std::byte values[16];            // up to .v4 of 32 bits
-  uint32_t bytes = 0, count = 0;
+  uint32_t count = 0;
   Reduction reduce = nullptr;
 
   void sources(std::vector<MemoryRange>&) const override {}
@@ -26,8 +26,9 @@ struct Send final : AsyncOp {
     else
       std::memcpy(target[0].bytes, values, bytes);
   }
-  void complete() override { complete_targets(*this, target, bytes); }
+  void complete() override { complete_targets(*this, target, static_cast<uint32_t>(bytes)); }
   bool touches(const Cta& cta) const override { return &cta == &warp->cta || &cta == target[0].cta; }
+  bool reduces() const override { return reduce != nullptr; }
 };
 
 struct Kind {
@@ -49,9 +50,9 @@ Flow send(Warp& w, const Inst& in, uint32_t mask) {
     op.count = in.count;
     const SharedPlace to =
         shared_place(w, in, l, Space::shared_cluster, address_operand(w, x, 0, l), "destination");
-    check_multiple(w, in, l, "destination", to.address, op.bytes, "misaligned-address",
+    check_multiple(w, in, l, "destination", to.address, size * in.count, Id::misaligned_address,
                    "the address of st.async and red.async is a multiple of what they write");
-    find_targets(w, in, l, to, op.bytes,
+    find_targets(w, in, l, to, size * in.count,
                  shared_place(w, in, l, Space::shared_cluster, address_operand(w, x, 1, l), "mbarrier"),
                  nullptr, op.target);
     for (uint32_t i = 0; i < in.count; ++i) {
@@ -61,12 +62,11 @@ Flow send(Warp& w, const Inst& in, uint32_t mask) {
     }
     const uint32_t kind = in.flags >> 8 & 0xFF;
     op.reduce = kind ? reduction(kKinds[kind - 1].op, kKinds[kind - 1].type) : nullptr;
-    op.kind = AsyncOp::Kind::bulk_shared;
+    op.kind = AsyncOp::Kind::st_async;
     op.warp = &w;
     op.inst = &in;
     op.lanes = 1u << l;
     op.barrier = op.target[0].bar;
-    note_issuer(w, l);
     w.machine.engine->issue(op);
   });
   return Flow::next;

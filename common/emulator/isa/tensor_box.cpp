@@ -11,7 +11,7 @@ namespace {
 
 [[noreturn]] void invalid(Warp& w, const Inst& in, int lane, const std::string& title, const std::string& why,
                           const std::string& hint) {
-  w.fault(in, lane, "tensor-map-invalid", title, why, hint);
+  w.fault(in, lane, Id::tensor_map_invalid, title, why, hint);
 }
 
 // The 128 bytes at an address, or null with a reason.
@@ -35,8 +35,8 @@ const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint6
             "pass the address of a CUtensorMap parameter");
   }
   if (const std::byte* bytes = w.machine.memory.at(address, kTensorMapBytes)) {
-    if (w.machine.observer && !w.machine.memory.last_is_constant())
-      w.machine.observer->on_map_use(w, in, lane, address);
+    if (!w.machine.memory.last_is_constant())
+      w.machine.observers.tell(&Observer::on_map_use, w, in, lane, address);
     return bytes;
   }
   invalid(w, in, lane, "there is no tensor map at " + hex(address),
@@ -74,7 +74,7 @@ void fill(const TensorMap& map, std::byte* at, size_t bytes) {
 TensorMap tensor_map_at(Warp& w, const Inst& in, int lane, Space space, uint64_t address) {
   const std::byte* bytes = map_bytes(w, in, lane, space, address);
   if (address % 64 != 0)
-    w.fault(in, lane, "misaligned-address",
+    w.fault(in, lane, Id::misaligned_address,
             "the tensor map address " + hex(address) + " is not a multiple of 64",
             "a CUtensorMap is aligned to 64 bytes (PTX 9.7.9.27.1.2)", "align the variable that holds it");
   TensorMap map;
@@ -130,7 +130,7 @@ void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const in
   const int64_t element = element_bytes(map.type);
   // Hopper stops with an illegal instruction otherwise (recorded: refusals).
   if (start[0] * element % 16 != 0)
-    w.fault(in, lane, "misaligned-box",
+    w.fault(in, lane, Id::misaligned_box,
             "the box starts at element " + std::to_string(start[0]) + " of dimension 0, which is " +
                 std::to_string(start[0] * element) + " bytes into the row, no multiple of 16",
             "the address of a box must be a multiple of 16 bytes (PTX 5.5.3.1)",
@@ -139,7 +139,7 @@ void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const in
   // A load may hang over every edge, a store only over the far ones (recorded: refusals).
   for (unsigned i = 0; writes && i < rank; ++i)
     if (start[i] < 0)
-      w.fault(in, lane, "store-before-tensor",
+      w.fault(in, lane, Id::store_before_tensor,
               "the box of a store starts at element " + std::to_string(start[i]) + " of dimension " +
                   std::to_string(i) + ", before the tensor",
               "a store or reduction may leave the tensor at the end of a dimension, not at its beginning",

@@ -31,11 +31,12 @@ constexpr Field kFields[] = {
 
 // The 128 bytes of a map, for an access that the observer is told of.
 std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint64_t address, AccessKind kind) {
-  Resolved at[32];
-  at[lane] = resolve_access(w, in, lane, space, address, kTensorMapBytes / 2, kind);  // on a multiple of 64
+  Places at;
+  at.set(lane,
+         resolve_access(w, in, lane, space, address, kTensorMapBytes / 2, kind));  // on a multiple of 64
   resolve(w, in, lane, space, address + kTensorMapBytes / 2, kTensorMapBytes / 2, kind);
   observe_access(w, in, 1u << lane, at, kTensorMapBytes, kind, false, false);
-  return at[lane].bytes;
+  return at.bytes[lane];
 }
 
 // in.b: the value, 32 or 64 bits (in.flags bit 0); in.count: the dimension; in.flags bits 1-4: index into kFields;
@@ -49,7 +50,7 @@ Flow replace(Warp& w, const Inst& in, uint32_t mask) {
     std::byte* map = map_bytes(w, in, l, in.space, address, AccessKind::write);
     std::string why;
     if (replace_tensor_map_field(map, field.id, in.count, value, &why) != kTensorMapSuccess)
-      w.fault(in, l, "tensor-map-invalid", std::string("a tensor map cannot get this ") + field.name, why,
+      w.fault(in, l, Id::tensor_map_invalid, std::string("a tensor map cannot get this ") + field.name, why,
               "tensormap.replace changes a map that the host has encoded, field by field");
   });
   return Flow::next;
@@ -86,10 +87,8 @@ Flow copy_and_release(Warp& w, const Inst& in, uint32_t mask) {
   std::byte* to = map_bytes(w, in, l, Space::global, lane_address(w, in, l), AccessKind::write);
   std::memcpy(to, from, kTensorMapBytes);
   ++w.machine.effects;
-  if (w.machine.observer) {
-    w.machine.observer->on_fence(w, in, mask, FenceKind::tensormap_release, !(in.flags & 1));
-    w.machine.observer->on_warp_sync(w, in, mask);
-  }
+  w.machine.observers.tell(&Observer::on_fence, w, in, mask, FenceKind::tensormap_release, !(in.flags & 1));
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
   return Flow::next;
 }
 

@@ -23,7 +23,7 @@ Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
     int l = __builtin_ctz(m);
     uint32_t wanted = members[l];
     if (!(wanted >> l & 1)) {
-      w.fault(in, l, "warp-sync-mask",
+      w.fault(in, l, Id::warp_sync_mask,
               "`" + w.program.sources[in.source]->opcode +
                   ".sync` executed by a lane that its member mask leaves out",
               "lane " + std::to_string(l) + " gives the member mask " + hex(wanted) +
@@ -33,7 +33,7 @@ Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
     }
     if (!w.all_here(wanted)) return Flow::converge;
   }
-  if (w.machine.observer) w.machine.observer->on_warp_sync(w, in, mask);
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
   if (uniform) {
     f(mask);
     return Flow::next;

@@ -95,7 +95,7 @@ uint64_t uniform(Warp& w, const Inst& in, Ref ref, const char* name) {
   for (int l = 1; l < 32; ++l)
     if (lanes[l] != lanes[0])
       w.fault(
-          in, l, "wgmma-descriptor-differs",
+          in, l, Id::wgmma_descriptor_differs,
           std::string("the lanes of a warp pass different matrix descriptors of ") + name + " to one wgmma",
           "lane 0: " + MatrixDescriptor::from(lanes[0]).text() + "; lane " + std::to_string(l) + ": " +
               MatrixDescriptor::from(lanes[l]).text(),
@@ -106,14 +106,10 @@ uint64_t uniform(Warp& w, const Inst& in, Ref ref, const char* name) {
 bool accumulates(Warp& w, const Inst& in) {
   const uint32_t on = w.predicate(in.c);
   if (on != 0 && on != ~0u)
-    w.fault(in, __builtin_ctz(on), "wgmma-descriptor-differs",
+    w.fault(in, __builtin_ctz(on), Id::wgmma_descriptor_differs,
             "scale-d is not the same in all lanes of a warp", "",
             "compute scale-d from values that are equal in all threads of the warpgroup");
   return on != 0;
-}
-
-bool is_integer(Type t) {
-  return t == Type::s32;
 }
 
 void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
@@ -261,7 +257,7 @@ void decode_mma_async(Decoder& d, const Match& m, Inst& in) {
 // Accumulators and A fragments are written at issue here, in program order; the observer keeps the rule.
 Flow fence(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
-  if (w.machine.observer) w.machine.observer->on_fence(w, in, mask, FenceKind::wgmma, false);
+  w.machine.observers.tell(&Observer::on_fence, w, in, mask, FenceKind::wgmma, false);
   return Flow::next;
 }
 
@@ -269,13 +265,13 @@ Flow fence(Warp& w, const Inst& in, uint32_t mask) {
 Flow commit_group(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
   commit_wgmma_group(w);
-  if (w.machine.observer) w.machine.observer->on_commit(w, in, mask, GroupKind::wgmma);
+  w.machine.observers.tell(&Observer::on_commit, w, in, mask, GroupKind::wgmma);
   return Flow::next;
 }
 
 void report_wait(Warp& w, const Inst& in, uint32_t mask) {
-  if (w.machine.observer)
-    w.machine.observer->on_group_wait(w, in, mask, GroupKind::wgmma, static_cast<uint32_t>(in.imm), false);
+  w.machine.observers.tell(&Observer::on_group_wait, w, in, mask, GroupKind::wgmma,
+                           static_cast<uint32_t>(in.imm), false);
 }
 
 // wgmma.wait_group.sync.aligned N;
@@ -326,8 +322,12 @@ bool pool_holds(const Warp& w, unsigned want) {
 bool registers_ready(Warp& w, const Group& g) {
   return pool_holds(w, static_cast<unsigned>(w.instruction(g).imm));
 }
+void set_registers(Warp& w, const Inst& in) {
+  w.registers = static_cast<unsigned>(in.imm);
+  w.machine.observers.tell(&Observer::on_registers, w, in, w.registers);
+}
 void registers_taken(Warp& w, Group& g) {
-  w.registers = static_cast<unsigned>(w.instruction(g).imm);
+  set_registers(w, w.instruction(g));
 }
 std::string registers_wanted(Warp& w, const Group& g) {
   return "setmaxnreg.inc wants " + std::to_string(w.instruction(g).imm) +
@@ -343,7 +343,7 @@ Flow setmaxnreg(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
   if (w.program.launch_registers == 0) return Flow::next;
   if (in.flags == 0) {  // .dec
-    w.registers = static_cast<unsigned>(in.imm);
+    set_registers(w, in);
     ++w.machine.effects;
     return Flow::next;
   }

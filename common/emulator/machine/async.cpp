@@ -65,6 +65,7 @@ void AsyncEngine::prepare(AsyncOp& op, size_t slot) {
   op.swizzle = Swizzle::none;
   op.grouped = false;
   op.barrier = nullptr;
+  op.bytes = 0;
   op.observer_data = 0;
   op.pool = slot;
   op.open_lanes = 0;
@@ -78,24 +79,24 @@ void AsyncEngine::issue(AsyncOp& op) {
   op.number = ++issued_;
   pending_.push_back(&op);
   if (op.grouped) groups(*op.warp, op.group).join(op);
-  if (machine_.observer) machine_.observer->on_async_issue(op);
+  machine_.observers.tell(&Observer::on_async_issue, op);
 }
 
 void AsyncEngine::advance(AsyncOp& op) {
-  Observer* observer = machine_.observer;
+  const Observers& observers = machine_.observers;
   switch (op.state) {
     case AsyncOp::State::issued:
-      if (observer) observer->on_async_read(op);
+      observers.tell(&Observer::on_async_read, op);
       op.read();
       op.state = AsyncOp::State::read;
       break;
     case AsyncOp::State::read:
-      if (observer) observer->on_async_write(op);
+      observers.tell(&Observer::on_async_write, op);
       op.write();
       op.state = AsyncOp::State::landed;
       break;
     case AsyncOp::State::landed:
-      if (observer) observer->on_async_complete(op);
+      observers.tell(&Observer::on_async_complete, op);
       op.complete();
       op.state = AsyncOp::State::complete;
       if (op.grouped) groups(*op.warp, op.group).leave(op);

@@ -41,6 +41,7 @@ struct AsyncOp {
     tensor_store,
     tensor_reduce,
     wgmma,
+    st_async,  // st.async, red.async: registers -> shared
   };
   enum class State : uint8_t { issued, read, landed, complete };
 
@@ -56,13 +57,17 @@ struct AsyncOp {
   Warp* warp = nullptr;        // whose threads issued it
   const Inst* inst = nullptr;  // and where
   uint32_t lanes = 0;
-  uint64_t number = 0;          // issue order in the machine, from 1
+  uint64_t bytes = 0;   // that the instruction moves, all lanes together; of a tensor copy, the whole box
+  uint64_t number = 0;  // issue order in the machine, from 1
   Mbarrier* barrier = nullptr;  // whose tx-count or arrivals it completes on; the first one of a multicast
-  // For the observer's own use; survives from on_async_issue to on_async_complete.
+  // For the checker's own use; survives from on_async_issue to on_async_complete.
   uint64_t observer_data = 0;
 
   // The async proxy, as opposed to the generic one (PTX ISA 9.7.9.25.2).
   bool async_proxy() const { return kind != Kind::cp_async && kind != Kind::cp_async_arrive; }
+
+  // Combines its bytes with those of the destination: relaxed atomics, which need no order among themselves.
+  virtual bool reduces() const { return kind == Kind::bulk_reduce || kind == Kind::tensor_reduce; }
 
   // Bytes it reads and writes, appended to `out`. Rows of a box that are contiguous in memory are one range; a
   // swizzled range names whole 16-byte chunks where they lie.

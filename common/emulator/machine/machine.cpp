@@ -6,25 +6,17 @@
 
 #include "emulator/machine/async.hpp"
 #include "emulator/machine/mbarrier.hpp"
+#include "rules/limits.hpp"
 
 namespace emu {
 
 namespace {
 
-constexpr int kSlice = 2048;           // instructions a warp may run before others get a turn
-constexpr int kMultiprocessors = 132;  // as on an H200; bounds how many CTAs can be resident
+using rules::kMultiprocessors;  // bounds how many CTAs can be resident
+
+constexpr int kSlice = 2048;      // instructions a warp may run before others get a turn
 constexpr int kForcedRounds = 3;  // how often waits that may fail are made to, before a deadlock is reported
 constexpr size_t kRetiredLimit = 64;  // finished CTAs kept for operations still in flight
-
-[[noreturn]] void config_fault(const Program& p, const std::string& title, const std::string& hint) {
-  Finding f;
-  f.id = "launch-configuration";
-  f.title = title;
-  f.kernel = p.name;
-  f.where = "launch of " + p.name;
-  f.hint = hint;
-  throw Fault(f);
-}
 
 std::string shape(const uint32_t* v) {
   return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
@@ -45,8 +37,7 @@ Schedule Schedule::from(const std::string& text) {
     s.seed = std::strtoull(text.c_str() + 7, nullptr, 10);
     return s;
   }
-  Finding f;
-  f.id = "bad-environment";
+  Finding f(Id::bad_environment);
   f.title = "schedule '" + text + "' is not known";
   f.hint = "use in-order, late or random:SEED (SEED a number, such as random:7)";
   throw Fault(f);
@@ -54,41 +45,6 @@ Schedule Schedule::from(const std::string& text) {
 
 std::string Schedule::text() const {
   return kind == Kind::in_order ? "in-order" : kind == Kind::late ? "late" : "random:" + std::to_string(seed);
-}
-
-std::string Stats::json() const {
-  std::string out = "{";
-  auto put = [&](const char* key, uint64_t value) {
-    out += (out.size() > 1 ? ",\"" : "\"") + std::string(key) + "\":" + std::to_string(value);
-  };
-  put("launches", launches);
-  put("warp_instructions", warp_instructions);
-  put("thread_instructions", thread_instructions);
-  for (int i = 0; i < kClasses; ++i)
-    put((std::string("thread_instructions.") + kClassNames[i]).c_str(), thread_instructions_of[i]);
-  put("cp_async.issued", cp_async_issued);
-  put("cp_async.bytes", cp_async_bytes);
-  put("bulk.load.issued", bulk_load_issued);
-  put("bulk.load.bytes", bulk_load_bytes);
-  put("bulk.store.issued", bulk_store_issued);
-  put("bulk.store.bytes", bulk_store_bytes);
-  put("tensor.load.issued", tensor_load_issued);
-  put("tensor.load.bytes", tensor_load_bytes);
-  put("tensor.store.issued", tensor_store_issued);
-  put("tensor.store.bytes", tensor_store_bytes);
-  put("copy.issuing_threads", copy_issuing_threads);
-  put("mbarrier.init", mbarrier_init);
-  put("mbarrier.arrivals", mbarrier_arrivals);
-  put("mbarrier.expect_tx_bytes", mbarrier_expect_tx_bytes);
-  put("mbarrier.complete_tx_bytes", mbarrier_complete_tx_bytes);
-  put("mbarrier.phases_completed", mbarrier_phases_completed);
-  put("wgmma.issued", wgmma_issued);
-  put("wgmma.flop", wgmma_flop);
-  put("global.load.bytes", global_load_bytes);
-  put("global.store.bytes", global_store_bytes);
-  put("shared.load.bytes", shared_load_bytes);
-  put("shared.store.bytes", shared_store_bytes);
-  return out + "}";
 }
 
 Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t rank)
@@ -99,7 +55,6 @@ Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t r
   shared.resize(end);
   fill_poison(shared.data(), shared.size());
   uint32_t threads = static_cast<uint32_t>(c.block.count());
-  copy_issuers.resize(threads);
   uint32_t count = (threads + 31) / 32;
   for (uint32_t w = 0; w < count; ++w) {
     uint32_t lanes = std::min(32u, threads - w * 32);
@@ -149,42 +104,36 @@ Cta* Machine::shared_owner(Cta& from, uint64_t address, uint32_t* offset) {
   return from.cluster && rank < from.cluster->ctas.size() ? from.cluster->ctas[rank].get() : nullptr;
 }
 
+rules::LaunchArguments launch_arguments(const Program& p, const LaunchConfig& c) {
+  const auto extent = [](const unsigned* v) { return rules::Extent{v[0], v[1], v[2]}; };
+  rules::LaunchArguments a;
+  a.grid = {c.grid.x, c.grid.y, c.grid.z};
+  a.block = {c.block.x, c.block.y, c.block.z};
+  a.cluster = {c.cluster.x, c.cluster.y, c.cluster.z};
+  a.dynamic_shared = c.dynamic_shared;
+  a.cooperative = c.cooperative;
+  a.static_shared = p.shared_static_bytes;
+  a.max_threads = extent(p.max_threads);
+  a.required_threads = extent(p.required_threads);
+  a.required_cluster = extent(p.cluster);
+  a.explicit_cluster = p.explicit_cluster;
+  return a;
+}
+
+// Who launches without the runtime has set no attributes: what the hardware can do is allowed.
 void Machine::check_config(const Program& p, const LaunchConfig& c) {
-  uint64_t threads = c.block.count();
-  if (c.grid.count() == 0 || threads == 0)
-    config_fault(p, "a grid or block dimension is 0", "give every dimension at least 1");
-  if (threads > 1024 || c.block.x > 1024 || c.block.y > 1024 || c.block.z > 64)
-    config_fault(p, "a block has " + std::to_string(threads) + " threads",
-                 "a block holds at most 1024 threads, 64 deep");
-  const uint32_t block[3] = {c.block.x, c.block.y, c.block.z};
-  if (p.max_threads[0] && threads > 1ull * p.max_threads[0] * p.max_threads[1] * p.max_threads[2])
-    config_fault(p,
-                 "a block of " + std::to_string(threads) + " threads exceeds the kernel's __launch_bounds__",
-                 "launch fewer threads or raise the bound");
-  if (p.required_threads[0])
-    for (int i = 0; i < 3; ++i)
-      if (block[i] != p.required_threads[i])
-        config_fault(p, "the kernel requires blocks of " + shape(p.required_threads),
-                     "launch that block shape");
-  const uint32_t cluster[3] = {c.cluster.x, c.cluster.y, c.cluster.z};
-  if (p.cluster[0])
-    for (int i = 0; i < 3; ++i)
-      if (cluster[i] != p.cluster[i])
-        config_fault(p,
-                     "the kernel was compiled for clusters of " + shape(p.cluster) +
-                         ", the launch asks for " + shape(cluster),
-                     "launch with the cluster shape of __cluster_dims__");
-  if (c.cluster.count() == 0 || c.grid.x % c.cluster.x || c.grid.y % c.cluster.y || c.grid.z % c.cluster.z)
-    config_fault(p, "the grid is no multiple of the cluster " + shape(cluster),
-                 "round the grid up and let the extra blocks return early");
-  if (c.cluster.count() > 16)
-    config_fault(p, "a cluster of " + std::to_string(c.cluster.count()) + " blocks",
-                 "clusters have at most 8 blocks (16 non-portable)");
-  if (c.dynamic_shared > kMaxDynamicShared || p.shared_static_bytes + c.dynamic_shared > kMaxDynamicShared)
-    config_fault(p,
-                 "the block wants " + std::to_string(p.shared_static_bytes + c.dynamic_shared) +
-                     " bytes of shared memory",
-                 "a block has at most " + std::to_string(kMaxDynamicShared) + " bytes");
+  rules::LaunchArguments a = launch_arguments(p, c);
+  a.allowed_dynamic_shared =
+      rules::kSharedPerBlockOptin - std::min<uint32_t>(p.shared_static_bytes, rules::kSharedPerBlockOptin);
+  a.non_portable_cluster = true;
+  const std::vector<rules::BrokenLaunch> broken = rules::broken_rules(a);
+  if (broken.empty()) return;
+  Finding f(Id::launch_configuration);
+  f.title = broken[0].what + ": " + broken[0].rule;
+  f.kernel = p.name;
+  f.where = "launch of " + p.name;
+  f.hint = broken[0].fix;
+  throw Fault(f);
 }
 
 std::unique_ptr<Cluster> Machine::make_cluster(const Program& p, const LaunchConfig& c, uint64_t number) {
@@ -203,8 +152,7 @@ std::unique_ptr<Cluster> Machine::make_cluster(const Program& p, const LaunchCon
         cluster->ctas.back()->cluster = cluster.get();
         cluster->ctas.back()->order = next_order_++;
       }
-  if (observer)
-    for (auto& cta : cluster->ctas) observer->on_cta_start(*cta);
+  for (auto& cta : cluster->ctas) observers.tell(&Observer::on_cta_start, *cta);
   return cluster;
 }
 
@@ -235,8 +183,7 @@ bool Machine::run_pass(const Program& program) {
 void Machine::check_time(const Program& program) {
   double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   if (elapsed < time_limit_s) return;
-  Finding f;
-  f.id = "time-limit";
+  Finding f(Id::time_limit);
   f.title = "kernel " + program.name + " did not end within " +
             std::to_string(static_cast<int>(time_limit_s)) + " s";
   f.kernel = program.name;
@@ -277,7 +224,7 @@ void Machine::report_deadlock(const Program& program) {
           }
           waiters.push_back(w);
         }
-  Finding f;
+  Finding f(Id::none);
   // Who leads: lanes that wait for the rest of their warp; then a barrier that stands before work others wait for
   // (copies or arrivals come later in the program); then the first waiter that can explain itself.
   auto rank = [&](const Waiter& w) {
@@ -304,7 +251,7 @@ void Machine::report_deadlock(const Program& program) {
   const Waiter& w = waiters[lead];
   const Inst& in = w.warp->instruction(*w.group);
   bool endless = w.group->state == Group::State::ready;
-  f.id = endless ? "endless-loop" : "deadlock";
+  f.id = endless ? Id::endless_loop : Id::deadlock;
   std::string name = in.source >= 0 ? program.sources[in.source]->opcode : "";
   if (in.source >= 0 && !program.sources[in.source]->modifiers.empty() &&
       (name == "mbarrier" || name == "bar" || name == "barrier"))
@@ -335,7 +282,6 @@ void Machine::report_deadlock(const Program& program) {
 
 void Machine::launch(const Program& program, const LaunchConfig& config) {
   check_config(program, config);
-  ++stats.launches;
   random.seed(schedule.seed * 0x9E3779B97F4A7C15ull + config.grid_id);
   started_ = std::chrono::steady_clock::now();
   next_order_ = 0;
@@ -343,9 +289,11 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
   uint64_t clusters = config.grid.count() / config.cluster.count();
   uint64_t threads = config.block.count() * config.cluster.count();
   uint64_t shared = (program.shared_static_bytes + config.dynamic_shared + 1024) * config.cluster.count();
-  uint64_t limit = std::min<uint64_t>(kMultiprocessors * 2048 / ((threads + 31) / 32 * 32),
-                                      kMultiprocessors * (228ull * 1024) / shared);
-  limit = std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * 32));
+  uint64_t limit =
+      std::min<uint64_t>(kMultiprocessors * rules::kMaxThreadsPerMultiprocessor / ((threads + 31) / 32 * 32),
+                         kMultiprocessors * uint64_t{rules::kSharedPerMultiprocessor} / shared);
+  limit =
+      std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * rules::kMaxBlocksPerMultiprocessor));
   // Few at a time: memory stays small, and a grid whose CTAs depend on each other still gets them all when it waits.
   uint64_t wanted = config.cooperative                        ? clusters
                     : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
@@ -376,22 +324,19 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     retired.erase(std::remove(retired.begin(), retired.end(), nullptr), retired.end());
   };
 
-  findings.begin(stats.warp_instructions);
-  if (observer) observer->on_launch(*this, program, config);
+  findings.begin(instructions);
+  observers.tell(&Observer::on_launch, *this, program, config);
   try {
     while (true) {
       while (resident_.size() < wanted && start_one()) {
       }
       if (resident_.empty()) break;
       bool ran = run_pass(program);
-      findings.pass(stats.warp_instructions);
+      findings.pass(instructions);
       for (auto& cluster : resident_) {
         if (!cluster->finished()) continue;
         for (auto& cta : cluster->ctas) {
-          uint64_t issuers =
-              static_cast<uint64_t>(std::count(cta->copy_issuers.begin(), cta->copy_issuers.end(), true));
-          stats.copy_issuing_threads = std::max(stats.copy_issuing_threads, issuers);
-          if (observer) observer->on_cta_end(*cta);
+          observers.tell(&Observer::on_cta_end, *cta);
           // Shared memory is gone for whoever still reads it.
           fill_poison(cta->shared.data(), cta->shared.size());
         }
@@ -430,7 +375,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     clean_up();
     throw;
   }
-  if (observer) observer->on_launch_end(*this);
+  observers.tell(&Observer::on_launch_end, *this);
   flush_printf();
   findings.end();
 }

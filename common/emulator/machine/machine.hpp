@@ -16,6 +16,7 @@
 #include "emulator/machine/observer.hpp"
 #include "emulator/machine/warp.hpp"
 #include "emulator/program/program.hpp"
+#include "rules/launch.hpp"
 
 namespace emu {
 
@@ -29,21 +30,6 @@ struct Schedule {
   // "in-order", "late", "random:7". Throws Fault ("bad-environment") on anything else.
   static Schedule from(const std::string& text);
   std::string text() const;
-};
-
-// Named counters of the process, written by EMU_JSON.
-struct Stats {
-  uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
-  std::array<uint64_t, kClasses> thread_instructions_of = {};  // by Class
-  uint64_t cp_async_issued = 0, cp_async_bytes = 0;
-  uint64_t bulk_load_issued = 0, bulk_load_bytes = 0, bulk_store_issued = 0, bulk_store_bytes = 0;
-  uint64_t tensor_load_issued = 0, tensor_load_bytes = 0, tensor_store_issued = 0, tensor_store_bytes = 0;
-  uint64_t copy_issuing_threads = 0;  // the largest number in one CTA
-  uint64_t mbarrier_init = 0, mbarrier_arrivals = 0, mbarrier_expect_tx_bytes = 0,
-           mbarrier_complete_tx_bytes = 0, mbarrier_phases_completed = 0;
-  uint64_t wgmma_issued = 0, wgmma_flop = 0;
-  uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
-  std::string json() const;  // {"launches":1,...}
 };
 
 struct Dim3 {
@@ -61,6 +47,8 @@ struct LaunchConfig {
   std::vector<uint8_t> params;         // laid out as Program::params says
   uint64_t grid_id = 0;
 };
+// For the rules (rules/launch.hpp), but for what the kernel's attributes allow.
+rules::LaunchArguments launch_arguments(const Program& program, const LaunchConfig& config);
 
 // One of the 16 barriers of bar/barrier.
 struct NamedBarrier {
@@ -88,7 +76,6 @@ struct Cta {
   std::vector<std::byte> shared;  // [0, kSharedBase) is the system's
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers;  // by shared address
-  std::vector<bool> copy_issuers;          // threads that issued bulk or tensor copies
   uint64_t order = 0;                      // launch order, unique
   bool finished() const;
 
@@ -126,12 +113,12 @@ class Machine {
 
   GlobalMemory memory;
   Schedule schedule;
-  Stats stats;
   std::unique_ptr<AsyncEngine> engine;
-  Observer* observer = nullptr;  // null: nobody watches
-  LaunchFindings findings;       // of the running launch
-  double time_limit_s = 300;     // of one launch
-  uint64_t effects = 0;          // grows with every change another thread could see
+  Observers observers;
+  LaunchFindings findings;    // of the running launch
+  double time_limit_s = 300;  // of one launch
+  uint64_t effects = 0;       // grows with every change another thread could see
+  uint64_t instructions = 0;  // of warps, executed by all launches
   std::mt19937_64 random;
   std::string printf_buffer;  // device printf, flushed at the end of a launch and before a report
 

@@ -17,10 +17,9 @@ std::string plural(uint64_t n, const char* what) {
   return number(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-[[noreturn]] void barrier_fault(Warp& w, const Inst& in, int lane, const Mbarrier& bar, const char* id,
+[[noreturn]] void barrier_fault(Warp& w, const Inst& in, int lane, const Mbarrier& bar, Id id,
                                 const std::string& title, const std::string& why, const std::string& hint) {
-  Finding f;
-  f.id = id;
+  Finding f(id);
   f.title = title;
   f.state = bar.state();
   f.why = why;
@@ -29,22 +28,22 @@ std::string plural(uint64_t n, const char* what) {
 }
 
 void tell(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
-  if (w.machine.observer) w.machine.observer->on_mbarrier(w, in, lane, bar, op, amount, release);
+  w.machine.observers.tell(&Observer::on_mbarrier, w, in, lane, bar, op, amount, release);
   ++w.machine.effects;
 }
 
 // 9.7.13.15.6: the current phase completes when nothing is pending and the tx-count is zero.
-void check_completion(Machine& machine, Mbarrier& bar) {
+void check_completion(Warp& w, const Inst& in, Mbarrier& bar) {
   if (bar.pending != 0 || bar.tx_count != 0) return;
   ++bar.phase;
   bar.pending = bar.expected;
   bar.announced_bytes = bar.landed_bytes = bar.copies_landed = bar.arrived = 0;
-  ++machine.stats.mbarrier_phases_completed;
+  w.machine.observers.tell(&Observer::on_mbarrier_phase, w, in, bar);
 }
 
 void check_tx_range(Warp& w, const Inst& in, int lane, const Mbarrier& bar, int64_t next) {
   if (std::llabs(next) <= kMbarrierMaxCount) return;
-  barrier_fault(w, in, lane, bar, "tx-count-range",
+  barrier_fault(w, in, lane, bar, Id::tx_count_range,
                 "the tx-count of " + bar.name() + " would become " + std::to_string(next),
                 "a tx-count holds at most 1048575 bytes either way (PTX 9.7.13.15.2)",
                 "let less than 1 MiB be outstanding in one phase of one mbarrier");
@@ -54,7 +53,7 @@ void check_tx_range(Warp& w, const Inst& in, int lane, const Mbarrier& bar, int6
 void take_arrivals(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t count, bool completes) {
   if (count > bar.pending) {
     barrier_fault(
-        w, in, lane, bar, "arrival-count",
+        w, in, lane, bar, Id::arrival_count,
         bar.name() + " gets " + plural(count, "arrival") + " but only " + number(bar.pending) +
             " are pending in phase " + number(bar.phase),
         "every phase expects " + plural(bar.expected, "arrival") + "; " + number(bar.arrived) +
@@ -65,8 +64,7 @@ void take_arrivals(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t co
   }
   bar.pending -= count;
   bar.arrived += count;
-  w.machine.stats.mbarrier_arrivals += count;
-  if (completes) check_completion(w.machine, bar);
+  if (completes) check_completion(w, in, bar);
 }
 
 }  // namespace
@@ -92,12 +90,12 @@ namespace {
 
 void check_place(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address) {
   if (address % 8 != 0)
-    w.fault(in, lane, "misaligned-address",
+    w.fault(in, lane, Id::misaligned_address,
             "the mbarrier address " + hex(address) + " is not a multiple of 8",
             "an mbarrier is an 8-byte object with 8-byte alignment (PTX 9.7.13.15.1)",
             "declare it as a 64-bit variable, or align the buffer it is carved from");
   if (!cta.shared_at(address, 8))
-    w.fault(in, lane, "out-of-bounds", "the mbarrier address " + hex(address) + " is outside shared memory",
+    w.fault(in, lane, Id::out_of_bounds, "the mbarrier address " + hex(address) + " is outside shared memory",
             "the shared memory of " + cta.text() + " ends at " + hex(cta.shared.size()),
             "check the pointer, and the dynamic shared memory size of the launch");
 }
@@ -110,7 +108,7 @@ Mbarrier& mbarrier_at(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t addr
   const std::string name = cta.program.shared_name(static_cast<uint32_t>(address));
   const bool was_one = cta.mbarriers.count(static_cast<uint32_t>(address)) != 0;
   w.fault(
-      in, lane, "barrier-not-initialised", name + " of " + cta.text() + " holds no mbarrier",
+      in, lane, Id::barrier_not_initialised, name + " of " + cta.text() + " holds no mbarrier",
       was_one ? "it was destroyed by mbarrier.inval" : "no mbarrier.init has been executed on this address",
       was_one ? "initialise it again before this use"
               : "let one thread execute mbarrier.init on it, and a barrier before any other thread uses it");
@@ -119,7 +117,7 @@ Mbarrier& mbarrier_at(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t addr
 void mbarrier_init(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address, uint32_t count) {
   check_place(w, in, lane, cta, address);
   if (count < 1 || count > kMbarrierMaxCount)
-    w.fault(in, lane, "arrival-count",
+    w.fault(in, lane, Id::arrival_count,
             "mbarrier.init of " + cta.program.shared_name(static_cast<uint32_t>(address)) +
                 " with a count of " + number(count),
             "the count must be 1 .. 1048575 (PTX 9.7.13.15.9)",
@@ -137,7 +135,6 @@ void mbarrier_init(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address
   bar.init_source = in.source;
   bar.expect_source = -1;
   std::memcpy(cta.shared_at(address, 8), &kMbarrierBytes, 8);
-  ++w.machine.stats.mbarrier_init;
 }
 
 void mbarrier_inval(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
@@ -152,8 +149,7 @@ void mbarrier_expect_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32
   bar.tx_count += bytes;
   bar.announced_bytes += bytes;
   bar.expect_source = in.source;
-  w.machine.stats.mbarrier_expect_tx_bytes += bytes;
-  check_completion(w.machine, bar);
+  check_completion(w, in, bar);
 }
 
 void mbarrier_complete_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint64_t bytes, bool release) {
@@ -162,26 +158,25 @@ void mbarrier_complete_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint
   bar.tx_count -= static_cast<int64_t>(bytes);
   bar.landed_bytes += bytes;
   ++bar.copies_landed;
-  w.machine.stats.mbarrier_complete_tx_bytes += bytes;
-  check_completion(w.machine, bar);
+  check_completion(w, in, bar);
 }
 
 uint64_t mbarrier_arrive(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t count, bool drop,
                          bool no_complete, bool release) {
   if (count < 1 || count > kMbarrierMaxCount)
-    barrier_fault(w, in, lane, bar, "arrival-count",
+    barrier_fault(w, in, lane, bar, Id::arrival_count,
                   "an arrive on " + bar.name() + " with a count of " + number(count),
                   "the count must be 1 .. 1048575 (PTX 9.7.13.15.13)",
                   "arrive with the number of arrivals it stands for");
   if (drop && count > bar.expected)
-    barrier_fault(w, in, lane, bar, "arrival-count",
+    barrier_fault(w, in, lane, bar, Id::arrival_count,
                   "mbarrier.arrive_drop takes " + number(count) + " from the " +
                       plural(bar.expected, "expected arrival") + " of " + bar.name(),
                   "the expected count cannot fall below zero (PTX 9.7.13.15.2)",
                   "let each participant drop out once");
   if (no_complete && count == bar.pending && bar.tx_count == 0)
     barrier_fault(
-        w, in, lane, bar, "arrival-count",
+        w, in, lane, bar, Id::arrival_count,
         "an arrive with .noComplete would complete phase " + number(bar.phase) + " of " + bar.name(),
         ".noComplete promises that the phase stays incomplete (PTX 9.7.13.15.13)",
         "arrive without .noComplete for the last arrivals of a phase");
@@ -194,7 +189,7 @@ uint64_t mbarrier_arrive(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint3
 
 void mbarrier_cp_async_increment(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
   if (bar.pending == kMbarrierMaxCount)
-    barrier_fault(w, in, lane, bar, "arrival-count",
+    barrier_fault(w, in, lane, bar, Id::arrival_count,
                   "the pending count of " + bar.name() + " would exceed 1048575",
                   "cp.async.mbarrier.arrive without .noinc adds a pending arrival first (PTX 9.7.13.15.15)",
                   "use .noinc, and count these arrivals in mbarrier.init");

@@ -33,7 +33,7 @@ struct Mbarrier {
   uint64_t seen_phases = 0;      // phases below this one have been seen complete by a test_wait or try_wait
   int32_t init_source = -1;      // Program source index of the init
   int32_t expect_source = -1;    // of the last expect_tx
-  uint64_t observer_data = 0;    // for the observer's own use
+  uint64_t observer_data = 0;    // for the checker's own use
 
   bool complete(uint64_t wanted) const { return phase > wanted; }
   // The phase that a wait by parity asks about: the current or the one before. Phase "-1" (a fresh barrier asked with

@@ -1,13 +1,17 @@
-// What watches an emulated kernel: the checker, the timeline. Observers see events and change nothing.
+// What watches an emulated kernel: statistics, the checker, a timeline. Observers see events and change nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "emulator/ptx/types.hpp"
 
 namespace emu {
 
 class Warp;
+struct Group;
+struct Turn;
 struct Cta;
 struct Inst;
 struct Mbarrier;
@@ -59,8 +63,15 @@ class Observer {
   // A thread has got these bytes of global memory from malloc().
   virtual void on_malloc(Warp&, uint64_t /*address*/, uint64_t /*bytes*/) {}
   virtual void on_fence(Warp&, const Inst&, uint32_t /*mask*/, FenceKind, bool /*cluster_or_wider*/) {}
-  // Before an instruction of a warp whose watch_registers is set.
+  // Before an instruction of a warp to whose `watchers` the observer has added itself.
   virtual void on_instruction(Warp&, const Inst&) {}
+  // A warp has had its turn.
+  virtual void on_turn(Warp&, const Turn&) {}
+  // Lanes begin to wait at the group's instruction, as group.wait says; and they go on behind it.
+  virtual void on_wait(Warp&, const Group&) {}
+  virtual void on_wait_end(Warp&, const Group&) {}
+  // setmaxnreg: the threads of the warp have so many registers from now on.
+  virtual void on_registers(Warp&, const Inst&, unsigned /*registers*/) {}
   // Lanes that met at a warp-level instruction (bar.warp.sync, shfl.sync, vote.sync, match.sync, elect.sync ...).
   virtual void on_warp_sync(Warp&, const Inst&, uint32_t /*mask*/) {}
   // bar/barrier. arrive: the lanes' earlier accesses are in; leave: the lanes go on after completion `generation`.
@@ -77,6 +88,8 @@ class Observer {
   // A test_wait or try_wait by lanes of one group on one barrier, with its result. acquire: ordering asked for.
   virtual void on_mbarrier_wait(Warp&, const Inst&, uint32_t /*mask*/, Mbarrier&,
                                 uint64_t /*phase asked for*/, bool /*result*/, bool /*acquire*/) {}
+  // The operation that on_mbarrier told of has completed a phase; the barrier is in the next one.
+  virtual void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) {}
 
   virtual void on_async_issue(AsyncOp&) {}
   virtual void on_async_read(AsyncOp&) {}      // source bytes are about to be read
@@ -91,6 +104,26 @@ class Observer {
   virtual void on_map_use(Warp&, const Inst&, int /*lane*/, uint64_t /*address*/) {}
   // griddepcontrol.wait, or .launch_dependents.
   virtual void on_grid_dependency(Warp&, const Inst&, uint32_t /*mask*/, bool /*wait*/) {}
+};
+
+// Those who watch, told one after the other in the order in which they were added.
+class Observers {
+ public:
+  void add(Observer& observer) {
+    if (std::find(list_.begin(), list_.end(), &observer) == list_.end()) list_.push_back(&observer);
+  }
+  void remove(Observer& observer) {
+    list_.erase(std::remove(list_.begin(), list_.end(), &observer), list_.end());
+  }
+  bool empty() const { return list_.empty(); }
+  // tell(&Observer::on_exit, warp, inst, mask)
+  template <class Event, class... Facts>
+  void tell(Event event, Facts&&... facts) const {
+    for (Observer* observer : list_) (observer->*event)(facts...);
+  }
+
+ private:
+  std::vector<Observer*> list_;
 };
 
 }  // namespace emu

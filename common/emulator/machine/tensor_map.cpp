@@ -40,70 +40,41 @@ bool is_intact(const Encoded& e) {
   return e.magic == kMagic && (e.clearable | kClearable) == kClearable && e.checksum == checksum_of(e);
 }
 
-// Collects the first broken rule.
-struct Rules {
-  std::string* why;
-  int code = kTensorMapSuccess;
-  void check(bool holds, const std::string& what, const std::string& rule, const std::string& fix,
-             int result = kTensorMapInvalidValue) {
-    if (holds || code != kTensorMapSuccess) return;
-    code = result;
-    if (why) *why = what + ": " + rule + "; " + fix;
-  }
-};
-
-std::string named(const char* parameter, uint64_t value) {
-  return std::string(parameter) + " = " + std::to_string(value);
-}
-std::string named(const char* parameter, unsigned i, uint64_t value) {
-  return std::string(parameter) + "[" + std::to_string(i) + "] = " + std::to_string(value);
-}
-
-void check_address(Rules& rules, uint64_t address) {
-  rules.check(address % 16 == 0, "globalAddress = " + hex(address), "must be a multiple of 16 bytes",
-              "start the tensor on a 16-byte boundary");
+std::string refusals(const rules::TensorMapArguments& arguments) {
+  std::string out;
+  for (const rules::Broken& broken : rules::broken_rules(arguments))
+    if (broken.refused) out += (out.empty() ? "" : "\n         ") + broken.text();
+  return out;
 }
 
 }  // namespace
 
 unsigned element_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::u8:
-      return 1;
-    case ElementType::u16:
-    case ElementType::f16:
-    case ElementType::bf16:
-      return 2;
-    case ElementType::u64:
-    case ElementType::s64:
-    case ElementType::f64:
-      return 8;
-    default:
-      return 4;
-  }
+  return rules::tensor_map_type(static_cast<int>(type)).bytes;
 }
 
 const char* name_of(ElementType type) {
-  static const char* const kNames[] = {"UINT8",        "UINT16",       "UINT32",        "INT32",
-                                       "UINT64",       "INT64",        "FLOAT16",       "FLOAT32",
-                                       "FLOAT64",      "BFLOAT16",     "FLOAT32_FTZ",   "TFLOAT32",
-                                       "TFLOAT32_FTZ", "16U4_ALIGN8B", "16U4_ALIGN16B", "16U6_ALIGN16B"};
-  return kNames[static_cast<unsigned>(type)];
+  return rules::tensor_map_type(static_cast<int>(type)).name;
 }
 
 bool is_float(ElementType type) {
-  switch (type) {
-    case ElementType::f16:
-    case ElementType::f32:
-    case ElementType::f64:
-    case ElementType::bf16:
-    case ElementType::f32_ftz:
-    case ElementType::tf32:
-    case ElementType::tf32_ftz:
-      return true;
-    default:
-      return false;
-  }
+  return rules::tensor_map_type(static_cast<int>(type)).floating;
+}
+
+rules::TensorMapArguments TensorMap::arguments() const {
+  rules::TensorMapArguments a;
+  a.type = static_cast<int>(type);
+  a.rank = rank;
+  a.address = address;
+  std::copy_n(size, 5, a.size);
+  std::copy_n(stride + 1, 4, a.stride_bytes);
+  std::copy_n(box, 5, a.box);
+  std::copy_n(step, 5, a.element_stride);
+  a.interleave = interleave;
+  a.swizzle = static_cast<int>(swizzle);
+  a.l2_promotion = l2_promotion;
+  a.oob_fill = nan_fill;
+  return a;
 }
 
 // With a swizzle, every row takes a whole span, however small the inner box is (recorded: inner_box).
@@ -111,113 +82,40 @@ uint32_t TensorMap::row_pitch() const {
   return swizzle == Swizzle::none ? row_bytes() : swizzle_span(swizzle);
 }
 
-int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, const uint64_t* sizes,
-                      const uint64_t* stride_bytes, const uint32_t* box, const uint32_t* element_strides,
-                      int interleave, int swizzle, int l2_promotion, int oob_fill, std::string* why) {
-  Rules rules{why};
-  rules.check(map != nullptr, "tensorMap = NULL", "must point to a CUtensorMap", "pass the address of one");
-  rules.check(type >= 0 && type <= 15, named("tensorDataType", static_cast<uint64_t>(type)),
-              "is no CUtensorMapDataType", "use one of the enumeration's values");
-  rules.check(type <= 12, named("tensorDataType", static_cast<uint64_t>(type)),
-              "the packed 4- and 6-bit types need compute capability 10.0",
-              "use an element type of whole bytes");
-  rules.check(rank >= 1 && rank <= 5, named("tensorRank", rank), "must be 1 .. 5", "give 1 to 5 dimensions");
-  rules.check(interleave >= 0 && interleave <= 2, named("interleave", static_cast<uint64_t>(interleave)),
-              "is no CUtensorMapInterleave", "use CU_TENSOR_MAP_INTERLEAVE_NONE");
-  rules.check(interleave == 0 || rank >= 3, named("tensorRank", rank), "must be 3 .. 5 with interleave",
-              "use CU_TENSOR_MAP_INTERLEAVE_NONE");
-  rules.check(swizzle >= 0 && swizzle <= 6, named("swizzle", static_cast<uint64_t>(swizzle)),
-              "is no CUtensorMapSwizzle", "use one of the enumeration's values");
-  rules.check(swizzle <= 3, named("swizzle", static_cast<uint64_t>(swizzle)),
-              "the 128-byte patterns with 32- and 64-byte atoms need compute capability 10.0",
-              "use CU_TENSOR_MAP_SWIZZLE_128B");
-  rules.check(l2_promotion >= 0 && l2_promotion <= 3,
-              named("l2Promotion", static_cast<uint64_t>(l2_promotion)), "is no CUtensorMapL2promotion",
-              "use one of the enumeration's values");
-  rules.check(oob_fill >= 0 && oob_fill <= 1, named("oobFill", static_cast<uint64_t>(oob_fill)),
-              "is no CUtensorMapFloatOOBfill", "use one of the enumeration's values");
-  rules.check(sizes != nullptr, "globalDim = NULL", "must point to tensorRank sizes", "pass the array");
-  rules.check(rank == 1 || stride_bytes != nullptr, "globalStrides = NULL",
-              "must point to tensorRank - 1 strides", "pass the array");
-  rules.check(box != nullptr, "boxDim = NULL", "must point to tensorRank sizes", "pass the array");
-  rules.check(element_strides != nullptr, "elementStrides = NULL", "must point to tensorRank strides",
-              "pass an array of ones");
-  if (rules.code) return rules.code;
-
-  const auto element = static_cast<ElementType>(type);
-  const uint64_t element_size = element_bytes(element);
-  rules.check(oob_fill == 0 || is_float(element), named("oobFill", static_cast<uint64_t>(oob_fill)),
-              std::string("NaN fill needs a floating-point type, not ") + name_of(element),
-              "use CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE");
-  check_address(rules, address);
-  rules.check(interleave != 2 || address % 32 == 0, "globalAddress = " + hex(address),
-              "must be a multiple of 32 bytes with INTERLEAVE_32B", "start the tensor on a 32-byte boundary");
-  for (unsigned i = 0; i < rank; ++i) {
-    rules.check(sizes[i] >= 1 && sizes[i] <= 1ull << 32, named("globalDim", i, sizes[i]), "must be 1 .. 2^32",
-                "give the size in elements");
-    rules.check(box[i] >= 1 && box[i] <= 256, named("boxDim", i, box[i]), "must be 1 .. 256",
-                "use a smaller box and more copies");
-    rules.check(element_strides[i] >= 1 && element_strides[i] <= 8,
-                named("elementStrides", i, element_strides[i]), "must be 1 .. 8",
-                "use 1 unless elements are to be skipped");
-  }
-  for (unsigned i = 0; i + 1 < rank; ++i) {
-    const uint64_t unit = interleave == 2 ? 32 : 16;
-    rules.check(stride_bytes[i] % unit == 0, named("globalStrides", i, stride_bytes[i]) + " bytes",
-                "must be a multiple of " + std::to_string(unit), "pad the rows of the tensor");
-    rules.check(stride_bytes[i] < 1ull << 40, named("globalStrides", i, stride_bytes[i]) + " bytes",
-                "must be below 2^40", "give the stride in bytes");
-  }
-  const uint64_t inner = box[0] * element_size;
-  rules.check(
-      interleave != 0 || inner % 16 == 0,
-      "boxDim[0] = " + std::to_string(box[0]) + " elements of " + std::to_string(element_size) + " bytes",
-      "the inner box must be a multiple of 16 bytes",
-      "make boxDim[0] a multiple of " + std::to_string(16 / element_size));
-  if (swizzle >= 1 && swizzle <= 3) {
-    const uint64_t span = swizzle_span(static_cast<Swizzle>(swizzle));
-    rules.check(interleave != 0 || inner <= span,
-                "boxDim[0] = " + std::to_string(box[0]) + " elements, " + std::to_string(inner) + " bytes",
-                "the inner box must fit the " + std::to_string(span) + "-byte swizzle",
-                "make boxDim[0] at most " + std::to_string(span / element_size));
-  }
-  uint64_t tile_bytes = inner;
-  for (unsigned i = 1; i < rank; ++i)
-    tile_bytes *= (uint64_t{box[i]} + element_strides[i] - 1) / std::max(1u, element_strides[i]);
-  rules.check(tile_bytes <= kMaxBoxBytes, "a box of " + std::to_string(tile_bytes) + " bytes",
-              "must fit in the " + std::to_string(kMaxBoxBytes) + " bytes of shared memory of an SM",
-              "use a smaller box and more copies");
-  if (rules.code) return rules.code;
-
+int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string* why) {
+  *why = refusals(a);
+  if (!why->empty()) return kTensorMapInvalidValue;
   Encoded e;
   std::memset(&e, 0, sizeof e);
   e.magic = kMagic;
   e.clearable = kClearable;
-  e.address = address;
-  for (unsigned i = 0; i < rank; ++i) {
-    e.size_minus_1[i] = static_cast<uint32_t>(sizes[i] - 1);
-    e.box_minus_1[i] = static_cast<uint8_t>(box[i] - 1);
-    e.step[i] = static_cast<uint8_t>(i == 0 ? 1 : element_strides[i]);
-    if (i + 1 < rank) e.stride[i] = stride_bytes[i];
+  e.address = a.address;
+  for (unsigned i = 0; i < a.rank; ++i) {
+    e.size_minus_1[i] = static_cast<uint32_t>(a.size[i] - 1);
+    e.box_minus_1[i] = static_cast<uint8_t>(a.box[i] - 1);
+    e.step[i] = static_cast<uint8_t>(i == 0 ? 1 : a.element_stride[i]);
+    if (i + 1 < a.rank) e.stride[i] = a.stride_bytes[i];
   }
-  e.type = static_cast<uint8_t>(type);
-  e.rank = static_cast<uint8_t>(rank);
-  e.interleave = static_cast<uint8_t>(interleave);
-  e.swizzle = static_cast<uint8_t>(swizzle);
-  e.l2_promotion = static_cast<uint8_t>(l2_promotion);
-  e.nan_fill = static_cast<uint8_t>(oob_fill);
+  e.type = static_cast<uint8_t>(a.type);
+  e.rank = static_cast<uint8_t>(a.rank);
+  e.interleave = static_cast<uint8_t>(a.interleave);
+  e.swizzle = static_cast<uint8_t>(a.swizzle);
+  e.l2_promotion = static_cast<uint8_t>(a.l2_promotion);
+  e.nan_fill = static_cast<uint8_t>(a.oob_fill);
   e.checksum = checksum_of(e);
   std::memcpy(map, &e, sizeof e);
   return kTensorMapSuccess;
 }
 
 int replace_tensor_map_address(void* map, uint64_t address, std::string* why) {
-  Rules rules{why};
-  TensorMap old;
-  rules.check(map && decode_tensor_map(static_cast<const std::byte*>(map), &old), "tensorMap",
-              "holds no encoded tensor map", "encode it with cuTensorMapEncodeTiled first");
-  check_address(rules, address);
-  if (rules.code) return rules.code;
+  TensorMap changed;
+  if (!map || !decode_tensor_map(static_cast<const std::byte*>(map), &changed)) {
+    *why = "tensorMap: holds no encoded tensor map; encode it with cuTensorMapEncodeTiled first";
+    return kTensorMapInvalidValue;
+  }
+  changed.address = address;
+  *why = refusals(changed.arguments());
+  if (!why->empty()) return kTensorMapInvalidValue;
   Encoded e;
   std::memcpy(&e, map, sizeof e);
   e.address = address;
@@ -226,74 +124,89 @@ int replace_tensor_map_address(void* map, uint64_t address, std::string* why) {
   return kTensorMapSuccess;
 }
 
+namespace {
+
+// What PTX says about one value of tensormap.replace (9.7.9.28).
+struct Replaced {
+  uint64_t value;
+  unsigned dimension;
+  std::string* why;
+
+  void refuse(const std::string& what, const std::string& rule) const {
+    if (why->empty()) *why = what + " " + rule + " (PTX ISA 9.7.9.28)";
+  }
+  bool in_range(const char* name, uint64_t low, uint64_t high) const {
+    if (value < low || value > high)
+      refuse(std::string(name) + " = " + std::to_string(value),
+             "must be " + std::to_string(low) + " .. " + std::to_string(high));
+    return why->empty();
+  }
+  bool aligned(const std::string& what) const {
+    if (value % rules::kTensorAlignment)
+      refuse(what, "must be a multiple of " + std::to_string(rules::kTensorAlignment) + " bytes");
+    return why->empty();
+  }
+  bool dimension_below(unsigned end) const {
+    if (dimension >= end)
+      refuse("ord = " + std::to_string(dimension),
+             "must be below " + std::to_string(end) + ": dimensions count from 0, the innermost");
+    return why->empty();
+  }
+};
+
+}  // namespace
+
 int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint64_t value,
                              std::string* why) {
-  Rules rules{why};
+  why->clear();
+  const Replaced r{value, dimension, why};
   Encoded e;
   std::memcpy(&e, map, sizeof e);
-  rules.check(is_intact(e), "the 128 bytes", "are no tensor map", "copy an encoded map there first");
-  const auto in_range = [&](const char* name, uint64_t low, uint64_t high) {
-    rules.check(value >= low && value <= high, named(name, value),
-                "must be " + std::to_string(low) + " .. " + std::to_string(high), "see PTX ISA 9.7.9.28");
-  };
-  const auto dimensions = [&](unsigned end) {
-    rules.check(dimension < end, named("ord", dimension), "must be below " + std::to_string(end),
-                "dimensions count from 0, the innermost");
-  };
+  if (!is_intact(e)) r.refuse("the 128 bytes", "are no tensor map: copy an encoded map there first");
   const auto byte = static_cast<uint8_t>(value);
   switch (field) {
     case MapField::global_address:
-      check_address(rules, value);
-      e.address = value;
+      if (r.aligned("global_address = " + hex(value))) e.address = value;
       break;
     case MapField::rank:
-      in_range("rank", 0, 4);
-      e.rank = static_cast<uint8_t>(byte + 1);
+      if (r.in_range("rank", 0, 4)) e.rank = static_cast<uint8_t>(byte + 1);
       break;
     case MapField::box_dim:
-      dimensions(5);
-      in_range("box_dim", 1, 256);
-      if (!rules.code) e.box_minus_1[dimension] = static_cast<uint8_t>(byte - 1);
+      if (r.dimension_below(5) && r.in_range("box_dim", 1, rules::kMaxBoxDim))
+        e.box_minus_1[dimension] = static_cast<uint8_t>(byte - 1);
       break;
     case MapField::global_dim:
-      dimensions(5);
-      in_range("global_dim", 1, 0xFFFFFFFF);
-      if (!rules.code) e.size_minus_1[dimension] = static_cast<uint32_t>(value - 1);
+      if (r.dimension_below(5) && r.in_range("global_dim", 1, rules::kMaxTensorSize - 1))
+        e.size_minus_1[dimension] = static_cast<uint32_t>(value - 1);
       break;
     case MapField::global_stride:
-      dimensions(4);
-      rules.check(value % 16 == 0, named("global_stride", value), "must be a multiple of 16 bytes",
-                  "pad the rows of the tensor");
-      in_range("global_stride", 0, (1ull << 40) - 1);
-      if (!rules.code) e.stride[dimension] = value;
+      if (r.dimension_below(4) && r.aligned("global_stride = " + std::to_string(value)) &&
+          r.in_range("global_stride", 0, rules::kMaxTensorStride - 1))
+        e.stride[dimension] = value;
       break;
     case MapField::element_stride:
-      dimensions(5);
-      in_range("element_stride", 1, 8);
-      if (!rules.code) e.step[dimension] = dimension == 0 ? 1 : byte;
+      if (r.dimension_below(5) && r.in_range("element_stride", 1, rules::kMaxElementStride))
+        e.step[dimension] = dimension == 0 ? 1 : byte;
       break;
-    case MapField::elemtype: {
-      in_range("elemtype", 0, 12);
-      // Only these three differ from CUtensorMapDataType.
-      const bool moved = value >= 8 && value <= 10;
-      const ElementType types[] = {ElementType::f32_ftz, ElementType::f64, ElementType::bf16};
-      e.type = moved ? static_cast<uint8_t>(types[value - 8]) : byte;
+    case MapField::elemtype:
+      if (r.in_range("elemtype", 0, 12)) {
+        // Only these three differ from CUtensorMapDataType.
+        const bool moved = value >= 8 && value <= 10;
+        const ElementType types[] = {ElementType::f32_ftz, ElementType::f64, ElementType::bf16};
+        e.type = moved ? static_cast<uint8_t>(types[value - 8]) : byte;
+      }
       break;
-    }
     case MapField::interleave_layout:
-      in_range("interleave_layout", 0, 2);
-      e.interleave = byte;
+      if (r.in_range("interleave_layout", 0, 2)) e.interleave = byte;
       break;
     case MapField::swizzle_mode:
-      in_range("swizzle_mode", 0, 3);
-      e.swizzle = byte;
+      if (r.in_range("swizzle_mode", 0, 3)) e.swizzle = byte;
       break;
     case MapField::fill_mode:
-      in_range("fill_mode", 0, 1);
-      e.nan_fill = byte;
+      if (r.in_range("fill_mode", 0, 1)) e.nan_fill = byte;
       break;
   }
-  if (rules.code) return rules.code;
+  if (!why->empty()) return kTensorMapInvalidValue;
   e.edited = 1;
   e.checksum = checksum_of(e);
   std::memcpy(map, &e, sizeof e);
@@ -301,12 +214,7 @@ int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint
 }
 
 std::string broken_rule(const TensorMap& map) {
-  std::byte unused[kTensorMapBytes];
-  std::string why;
-  encode_tensor_map(unused, static_cast<int>(map.type), map.rank, map.address, map.size, map.stride + 1,
-                    map.box, map.step, map.interleave, static_cast<int>(map.swizzle), map.l2_promotion,
-                    map.nan_fill, &why);
-  return why;
+  return refusals(map.arguments());
 }
 
 bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {

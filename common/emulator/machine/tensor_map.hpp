@@ -7,14 +7,11 @@
 #include <string>
 
 #include "emulator/machine/swizzle.hpp"
+#include "rules/tensor_map.hpp"
 
 namespace emu {
 
 constexpr uint64_t kTensorMapBytes = 128;
-
-// The largest box that can be encoded: all the shared memory of an SM, of which a CTA can have 1 KiB less (recorded:
-// tensor_map_rules, to within 4 KiB).
-constexpr uint64_t kMaxBoxBytes = 228 * 1024;
 
 // Values of CUtensorMapDataType.
 enum class ElementType : uint8_t {
@@ -60,6 +57,7 @@ struct TensorMap {
   // From one row of the tile to the next in shared memory.
   uint32_t row_pitch() const;
   uint32_t rows() const { return box_count(1) * box_count(2) * box_count(3) * box_count(4); }
+  rules::TensorMapArguments arguments() const;  // as cuTensorMapEncodeTiled would be given them
   // Bytes of the whole tile: what a load adds to its mbarrier's completed bytes, clipped or not.
   uint32_t tile_bytes() const { return rows() * row_bytes(); }
 };
@@ -67,11 +65,9 @@ struct TensorMap {
 // Return codes (CUresult).
 constexpr int kTensorMapSuccess = 0, kTensorMapInvalidValue = 1;
 
-// cuTensorMapEncodeTiled. Writes the 128 bytes at `map` and returns 0; or returns the code, and in *why names the rule
-// that is broken, the value, and what to do.
-int encode_tensor_map(void* map, int type, uint32_t rank, uint64_t address, const uint64_t* sizes,
-                      const uint64_t* stride_bytes, const uint32_t* box, const uint32_t* element_strides,
-                      int interleave, int swizzle, int l2_promotion, int oob_fill, std::string* why);
+// cuTensorMapEncodeTiled. Writes the 128 bytes at `map` and returns 0; or returns the code, and in *why the rules that are
+// broken (rules/tensor_map.hpp), each with the value and what to do.
+int encode_tensor_map(void* map, const rules::TensorMapArguments& arguments, std::string* why);
 // cuTensorMapReplaceAddress.
 int replace_tensor_map_address(void* map, uint64_t address, std::string* why);
 
@@ -91,7 +87,7 @@ enum class MapField : uint8_t {
 // Replaces one field of the 128 bytes. Only the value itself is checked: maps are changed field by field, and
 // broken_rule() looks at the whole when a copy uses it.
 int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint64_t value, std::string* why);
-// The rule of cuTensorMapEncodeTiled that the map breaks; "" when there is none.
+// The rules of cuTensorMapEncodeTiled that the map breaks; "" when there are none.
 std::string broken_rule(const TensorMap& map);
 
 // Reads the 128 bytes. False when they are not what encode_tensor_map wrote.

@@ -62,6 +62,7 @@ void Warp::wake() {
     base_[0] = frame_at(g.frame);
     if (!g.wait.forced && !g.wait.ready(*this, g)) continue;
     if (g.wait.finish) g.wait.finish(*this, g);
+    machine.observers.tell(&Observer::on_wait_end, *this, g);
     g.wait = Wait();
     g.state = Group::State::ready;
     ++g.pc;
@@ -148,8 +149,8 @@ int Warp::run(int budget) {
   }
   wake();
   int executed = 0;
-  bool rest = false;                            // a lane asked to let other warps run
-  std::array<uint64_t, kClasses> threads = {};  // lanes that executed an instruction, by class
+  bool rest = false;  // a lane asked to let other warps run
+  Turn turn;
   const Inst* code = program.code.data();
   while (executed < budget) {
     Group* g = pick();
@@ -164,8 +165,8 @@ int Warp::run(int budget) {
       uint32_t m = g->mask;
       if (in.guard != kNoRef) m &= predicate(in.guard);
       if (m) {
-        threads[static_cast<int>(in.cls)] += static_cast<uint64_t>(__builtin_popcount(m));
-        if (watch_registers) machine.observer->on_instruction(*this, in);
+        turn.lanes[static_cast<size_t>(in.cls)] += static_cast<uint64_t>(__builtin_popcount(m));
+        if (!watchers.empty()) watchers.tell(&Observer::on_instruction, *this, in);
         Flow flow = in.exec(*this, in, m);
         if (flow == Flow::next) {
           ++g->pc;
@@ -177,7 +178,7 @@ int Warp::run(int budget) {
           continue;
         } else if (flow == Flow::converge) {
           g->state = Group::State::converging;
-          threads[static_cast<int>(in.cls)] -= static_cast<uint64_t>(__builtin_popcount(m));
+          turn.lanes[static_cast<size_t>(in.cls)] -= static_cast<uint64_t>(__builtin_popcount(m));
           break;
         } else if (flow == Flow::yield) {
           ++g->pc;
@@ -193,11 +194,9 @@ int Warp::run(int budget) {
     }
     if (live == 0 || rest) break;
   }
-  machine.stats.warp_instructions += static_cast<uint64_t>(executed);
-  for (int i = 0; i < kClasses; ++i) {
-    machine.stats.thread_instructions += threads[i];
-    machine.stats.thread_instructions_of[i] += threads[i];
-  }
+  turn.instructions = static_cast<uint64_t>(executed);
+  machine.instructions += turn.instructions;
+  machine.observers.tell(&Observer::on_turn, *this, turn);
   watch_for_endless_loop(executed);
   return executed;
 }
@@ -240,6 +239,13 @@ void Warp::watch_for_endless_loop(int executed) {
     saved_hash_ = h;
     next_save_ *= 2;
   }
+}
+
+Flow Warp::block(const Wait& wait) {
+  current->wait = wait;
+  current->state = Group::State::blocked;
+  machine.observers.tell(&Observer::on_wait, *this, *current);
+  return Flow::blocked;
 }
 
 Flow Warp::jump(uint32_t target) {
@@ -289,7 +295,7 @@ uint32_t Warp::take_frame(uint32_t function, uint32_t mask, const Inst& inst) {
   const uint32_t bytes = program.functions[function].frame_bytes;
   const size_t frame = frames_.size() * 8;
   if (frame + bytes > program.functions[0].frame_bytes + size_t{kCallFrameBytes})
-    fault(inst, __builtin_ctz(mask), "stack-overflow", "the call stack of this thread is full",
+    fault(inst, __builtin_ctz(mask), Id::stack_overflow, "the call stack of this thread is full",
           "the calls that its warp is in need more than " + std::to_string(kCallFrameBytes >> 20) +
               " MiB of register frames",
           "check that the recursion ends");
@@ -314,7 +320,7 @@ Flow Warp::call(uint32_t mask, const Inst& inst, uint32_t function) {
     to.caller[l] = old;
     to.local[l] = from.local[l] + from_local;
     if (to.local[l] + callee.local_bytes > local_bytes_)
-      fault(inst, l, "stack-overflow", "the local memory of this thread is full",
+      fault(inst, l, Id::stack_overflow, "the local memory of this thread is full",
             "nested calls need more than " + std::to_string(local_bytes_) + " bytes of local memory",
             "check that the recursion ends");
   });
@@ -358,7 +364,7 @@ Flow Warp::return_from(uint32_t mask) {
 }
 
 Flow Warp::exit_lanes(uint32_t mask) {
-  if (machine.observer) machine.observer->on_exit(*this, program.code[current->pc], mask);
+  machine.observers.tell(&Observer::on_exit, *this, program.code[current->pc], mask);
   live &= ~mask;
   current->mask &= ~mask;
   if (current->mask)
@@ -404,10 +410,9 @@ void Warp::fault(const Inst& inst, int lane, Finding finding) const {
   throw Fault(finding);
 }
 
-void Warp::fault(const Inst& inst, int lane, const char* id, const std::string& title, const std::string& why,
+void Warp::fault(const Inst& inst, int lane, Id id, const std::string& title, const std::string& why,
                  const std::string& hint) const {
-  Finding f;
-  f.id = id;
+  Finding f(id);
   f.title = title;
   f.why = why;
   f.hint = hint;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/machine/observer.hpp"
 #include "emulator/program/program.hpp"
 
 namespace emu {
@@ -74,6 +75,12 @@ struct Wait {
   uint64_t a = 0, b = 0, c = 0;  // the executor's own data
 };
 
+// What a warp did between two turns of others.
+struct Turn {
+  uint64_t instructions = 0;                  // of the warp
+  std::array<uint64_t, kClasses> lanes = {};  // that executed them, by Class
+};
+
 struct Group {
   enum class State : uint8_t { ready, blocked, converging };
   uint32_t mask = 0;
@@ -129,11 +136,7 @@ class Warp {
   Group* current = nullptr;  // the group that executes
   const Inst& instruction(const Group& g) const { return program.code[g.pc]; }
 
-  Flow block(const Wait& wait) {
-    current->wait = wait;
-    current->state = Group::State::blocked;
-    return Flow::blocked;
-  }
+  Flow block(const Wait& wait);
   Flow jump(uint32_t target);                    // whole group
   Flow branch(uint32_t taken, uint32_t target);  // lanes `taken` of the group; the rest falls through
   // Each lane of `mask` to its own pc (and frame): ret, indirect calls.
@@ -155,7 +158,7 @@ class Warp {
 
   // Ends the launch with a finding at this instruction. where/line/ptx are filled in.
   [[noreturn]] void fault(const Inst& inst, int lane, Finding finding) const;
-  [[noreturn]] void fault(const Inst& inst, int lane, const char* id, const std::string& title,
+  [[noreturn]] void fault(const Inst& inst, int lane, Id id, const std::string& title,
                           const std::string& why = "", const std::string& hint = "") const;
   std::string where(const Inst& inst, int lane) const;  // "file:line  CTA (0,0,0) warp 1 lane 0"
 
@@ -163,7 +166,7 @@ class Warp {
   int group_count() const { return group_count_; }
 
   unsigned registers = 0;          // a thread's, as setmaxnreg left them
-  bool watch_registers = false;    // the observer wants to see every instruction
+  Observers watchers;              // of every instruction
   uint64_t idle_instructions = 0;  // executed since anything observable changed
 
   // bar.warp.sync: lanes that have arrived, per member mask

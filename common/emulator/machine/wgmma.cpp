@@ -48,8 +48,7 @@ namespace {
 
 [[noreturn]] void operand_out_of_bounds(Warp& w, const Inst& in, const MatrixDescriptor& d, const char* name,
                                         uint32_t address) {
-  Finding f;
-  f.id = "out-of-bounds";
+  Finding f(Id::out_of_bounds);
   f.title = std::string("a wgmma reads its operand ") + name + " outside shared memory";
   f.state = "shared address " + hex(address) + "; this CTA has " + hex(kSharedBase) + " to " +
             hex(w.cta.shared.size()) + "; the descriptor starts in " + w.program.shared_name(d.start);
@@ -65,7 +64,7 @@ namespace {
 void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
                   const char* name, std::vector<uint8_t>& image) {
   if (d.unused_bits)
-    w.fault(in, 0, "descriptor-unused-bits",
+    w.fault(in, 0, Id::descriptor_unused_bits,
             std::string("the matrix descriptor of ") + name + " has unused bits set", d.text(),
             "shift every field to its place and mask it to its 14 bits (PTX ISA 9.7.15.5.1.2.2)");
   image.resize(static_cast<size_t>(rows) * kOperandRowBytes);
@@ -183,13 +182,13 @@ constexpr const char* kWholeWarpgroups =
 
 void check_warpgroup(Warp& w, const Inst& in, uint32_t mask) {
   if (mask != ~0u)
-    w.fault(in, __builtin_ctz(mask), "wgmma-not-converged",
+    w.fault(in, __builtin_ctz(mask), Id::wgmma_not_converged,
             "only " + std::to_string(__builtin_popcount(mask)) +
                 " of the 32 lanes of a warp reach a warpgroup instruction",
             kAllTogether, kWholeWarpgroups);
   const size_t first = static_cast<size_t>(w.index) / 4 * 4;
   if (first + 4 > w.cta.warps.size())
-    w.fault(in, 0, "wgmma-not-converged",
+    w.fault(in, 0, Id::wgmma_not_converged,
             "the warpgroup has only " + std::to_string(w.cta.warps.size() - first) + " warps", kAllTogether,
             kWholeWarpgroups);
 }
@@ -201,7 +200,7 @@ WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, 
   for (size_t q = 0; q < 4; ++q)
     if (group.quarters[q].issued <= quarter.issued &&
         w.cta.warps[static_cast<size_t>(w.index) / 4 * 4 + q]->finished())
-      w.fault(in, 0, "wgmma-not-converged",
+      w.fault(in, 0, Id::wgmma_not_converged,
               "a warp reaches a wgmma that " + warp_text(w, q) +
                   " of its warpgroup, which has exited, did not issue",
               kAllTogether, kWholeWarpgroups);
@@ -209,15 +208,13 @@ WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, 
   if (quarter.issued == group.first) {  // the first warp to get here
     ++group.first;
     record = {&in, a_bits, b_bits};
-    ++w.machine.stats.wgmma_issued;
-    w.machine.stats.wgmma_flop += 2ull * 64 * static_cast<uint64_t>(shape.n) * static_cast<uint64_t>(shape.k);
   } else if (group.first - quarter.issued <= group.records.size()) {
     if (record.inst != &in)
-      w.fault(in, 0, "wgmma-not-converged", "the warps of a warpgroup execute different wgmma instructions",
+      w.fault(in, 0, Id::wgmma_not_converged, "the warps of a warpgroup execute different wgmma instructions",
               "another warp of this warpgroup is at " + w.program.line_of(*record.inst).text(),
               "let all four warps of a warpgroup take the same branches");
     if (record.a != a_bits || record.b != b_bits)
-      w.fault(in, 0, "wgmma-descriptor-differs",
+      w.fault(in, 0, Id::wgmma_descriptor_differs,
               "the warps of a warpgroup pass different matrix descriptors to one wgmma",
               "this warp: " + MatrixDescriptor::from(record.a != a_bits ? a_bits : b_bits).text() +
                   "; another one: " + MatrixDescriptor::from(record.a != a_bits ? record.a : record.b).text(),
@@ -294,10 +291,9 @@ bool WgmmaOp::may_start() const {
 
 void WgmmaOp::changed(uint32_t address, const char* name) const {
   if (warp->finished())
-    warp->fault(*inst, 0, "exit-before-drain", "the kernel ends while a wgmma is in flight",
+    warp->fault(*inst, 0, Id::exit_before_drain, "the kernel ends while a wgmma is in flight",
                 "no wgmma.wait_group covers it", "commit it and wait for its group before the kernel ends");
-  Finding f;
-  f.id = "overwritten-while-read";
+  Finding f(Id::overwritten_while_read);
   f.title = std::string("shared memory that a wgmma reads as operand ") + name +
             " was overwritten before it had finished";
   f.state = warp->program.shared_name(address) + " (shared address " + hex(address) + ")";

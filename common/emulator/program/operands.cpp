@@ -62,54 +62,54 @@ Ref Decoder::constant(uint64_t bits, unsigned width) {
 
 namespace {
 
-uint64_t convert_real(const Operand& o, Type type) {
-  double value;
-  if (o.real_type == Type::f64) {
-    std::memcpy(&value, &o.bits, 8);
-  } else {
-    float f;
-    uint32_t b = static_cast<uint32_t>(o.bits);
-    std::memcpy(&f, &b, 4);
-    if (type != Type::f64) return b;
-    value = f;
-  }
-  if (type == Type::f64 || size_of(type) == 8) {
-    uint64_t b;
-    std::memcpy(&b, &value, 8);
-    return b;
-  }
-  float f = static_cast<float>(value);
-  uint32_t b;
-  std::memcpy(&b, &f, 4);
-  return b;
+bool is_untyped(Type t) {
+  return t == Type::b8 || t == Type::b16 || t == Type::b32 || t == Type::b64 || t == Type::b128;
+}
+// Whether a value of one type may be kept in a register of the other, sizes aside (PTX ISA 9.4).
+bool agree(Type type, Type declared) {
+  if (type == declared || is_untyped(type) || is_untyped(declared)) return true;
+  return is_integer(type) && (is_integer(declared) || declared == Type::f16x2);
 }
 
 }  // namespace
+
+// A register fits when it has the type's size, or more where the instruction allows it (PTX ISA 9.4.1).
+void Decoder::check_register(const Operand& o, Type type, bool wider) const {
+  const Type declared = register_type(o);
+  if (o.negated) refuse("'!' stands before " + o.name + ", which is no predicate");
+  if (declared == Type::pred) refuse("operand " + o.name + " is a predicate; a value was expected");
+  const bool size = wider ? size_of(declared) >= size_of(type) : size_of(declared) == size_of(type);
+  if (size && agree(type, declared)) return;
+  refuse("register " + o.name + " is declared ." + name_of(declared) + "; " + text_->full_name() +
+             " takes ." + name_of(type) + " here",
+         "ptxas refuses this, too: use a register of that size, .b" + std::to_string(8 * size_of(type)) +
+             " fits every type");
+}
 
 bool Decoder::symbol_address(const Operand& o, uint64_t* value, Space* space, bool* per_lane) {
   *per_lane = false;
   auto shared = program_.shared_symbols.find(o.name);
   if (shared != program_.shared_symbols.end()) {
-    *value = shared->second + o.offset;
+    *value = shared->second;
     *space = Space::shared;
     return true;
   }
   auto local = local_symbols_.find(o.name);
   if (local != local_symbols_.end()) {
-    *value = local->second + o.offset;
+    *value = local->second;
     *space = Space::local;
     *per_lane = true;
     return true;
   }
   for (auto& p : program_.params)
     if (p.name == o.name && function_->is_entry) {
-      *value = p.offset + o.offset;
+      *value = p.offset;
       *space = Space::param;
       return true;
     }
   auto symbol = symbols_.find(o.name);
   if (symbol != symbols_.end()) {
-    *value = symbol->second + o.offset;
+    *value = symbol->second;
     *space = Space::global;
     return true;
   }
@@ -127,84 +127,106 @@ bool Decoder::symbol_address(const Operand& o, uint64_t* value, Space* space, bo
 Ref Decoder::special_register(const std::string& name, unsigned width) {
   Exec exec = special_register_reader(name, width);
   if (!exec) refuse("special register " + name + " is not supported");
+  return read_first(exec, width, kNoRef, 0);
+}
+
+Ref Decoder::read_first(Exec exec, unsigned width, Ref from, uint64_t immediate) {
   Inst read;
   read.exec = exec;
   read.d = scratch(width);
+  read.a = from;
+  read.imm = static_cast<int64_t>(immediate);
   read.source = static_cast<int32_t>(program_.sources.size()) - 1;
   program_.code.push_back(read);
   return read.d;
 }
 
 Ref Decoder::source_any(const Operand& o, Type type, unsigned* width) {
-  unsigned w = slot_width(o);
-  if (w) {
-    *width = w;
-    return register_slot(o);
-  }
-  *width = size_of(type) <= 4 ? 4 : size_of(type);
-  return source(o, type);
+  const bool sum = o.kind == Operand::Kind::sum;
+  const Operand& base = sum ? o.items[0] : o;
+  *width = is_register(base) ? slot_width(base) : size_of(type) <= 4 ? 4 : size_of(type);
+  if (*width > 8) refuse("register " + base.name + " of 128 bits can only be moved, loaded and stored");
+  if (!is_register(base)) return source(o, type);
+  check_register(base, type, true);
+  return sum ? register_sum(o) : register_slot(base);
+}
+
+// Register + constant, computed in the width of the register.
+Ref Decoder::register_sum(const Operand& o) {
+  const Operand& base = o.items[0];
+  const Type declared = register_type(base);
+  if (!is_untyped(declared) && !is_integer(declared))
+    refuse("a constant can only be added to an integer register; " + base.name + " is declared ." +
+           name_of(declared));
+  const unsigned width = slot_width(base);
+  if (width > 8) refuse("a constant cannot be added to a register of 128 bits");
+  return read_first(sum_reader(size_of(declared)), width, register_slot(base),
+                    static_cast<uint64_t>(o.offset));
 }
 
 Ref Decoder::source(const Operand& o, Type type) {
-  unsigned width = size_of(type) <= 4 ? 4 : size_of(type);
-  if (is_register(o)) {
-    if (register_type(o) == Type::pred) refuse("operand " + o.name + " is a predicate; a value was expected");
-    if (slot_width(o) != width)
-      refuse("register " + o.name + " is " + std::to_string(slot_width(o) * 8) + " bits wide; " +
-             text_->full_name() + " takes " + name_of(type));
-    return register_slot(o);
+  const unsigned width = size_of(type) <= 4 ? 4 : size_of(type);
+  const bool sum = o.kind == Operand::Kind::sum;
+  const Operand& base = sum ? o.items[0] : o;
+  if (is_register(base)) {
+    check_register(base, type, false);
+    return sum ? register_sum(o) : register_slot(base);
   }
-  switch (o.kind) {
-    case Operand::Kind::integer: {
-      uint64_t bits = o.bits;
+  if (base.negated) refuse("'!' stands before " + base.name + ", which is no predicate");
+  switch (base.kind) {
+    case Operand::Kind::constant: {
+      uint64_t bits;
+      if (!bits_of_constant(o.constant, type, &bits))
+        refuse(std::string("a constant ") + (o.constant.is_real ? "real" : "integer") + " cannot be the ." +
+                   name_of(type) + " operand of " + text_->full_name(),
+               "ptxas refuses this, too: move the constant to a register of the right type first");
       if (width == 4) bits &= 0xFFFFFFFFull;
       return constant(bits, width);
     }
-    case Operand::Kind::real:
-      return constant(convert_real(o, type), width);
     case Operand::Kind::reg:
-      return special_register(o.name, width);
+      if (sum) refuse("a constant cannot be added to the special register " + base.name);
+      return special_register(base.name, width);
     case Operand::Kind::symbol: {
       uint64_t value;
       Space space;
       bool per_lane;
-      if (!symbol_address(o, &value, &space, &per_lane)) refuse("the name '" + o.name + "' is not known");
+      if (!symbol_address(base, &value, &space, &per_lane))
+        refuse("the name '" + base.name + "' is not known");
+      value += static_cast<uint64_t>(o.offset);
       if (!per_lane) return constant(width == 4 ? value & 0xFFFFFFFFull : value, width);
-      Inst in;
-      in.exec = local_address_reader(width);
-      in.d = scratch(width);
-      in.imm = static_cast<int64_t>(value);
-      in.source = static_cast<int32_t>(program_.sources.size()) - 1;
-      program_.code.push_back(in);
-      return in.d;
+      return read_first(local_address_reader(width), width, kNoRef, value);
     }
     default:
       refuse("this operand of " + text_->full_name() + " is not a value");
   }
 }
 
-Ref Decoder::destination_any(const Operand& o, Type type, unsigned* width) {
-  if (!is_sink(o)) {
-    *width = slot_width(o);
-    if (!*width) refuse("the destination of " + text_->full_name() + " is not a register");
-    program_.written.back().push_back(register_slot(o));
-    return register_slot(o);
+Ref Decoder::destination_slot(const Operand& o, Type type, bool wider, unsigned* width) {
+  if (is_sink(o)) {
+    *width = size_of(type) <= 4 ? 4 : size_of(type);
+    return scratch(*width);
   }
-  *width = size_of(type) <= 4 ? 4 : size_of(type);
-  return scratch(*width);
+  if (!is_register(o)) refuse("the destination of " + text_->full_name() + " is not a register");
+  check_register(o, type, wider);
+  *width = slot_width(o);
+  program_.written.back().push_back(register_slot(o));
+  return register_slot(o);
 }
 
-Ref Decoder::destination(const Operand& o, Type type) {
-  unsigned want = size_of(type) <= 4 ? 4 : size_of(type), width;
-  Ref r = destination_any(o, type, &width);
-  if (width != want)
-    refuse("register " + o.name + " is " + std::to_string(width * 8) + " bits wide; " + text_->full_name() +
-           " writes " + name_of(type));
+Ref Decoder::destination_any(const Operand& o, Type type, unsigned* width) {
+  const Ref r = destination_slot(o, type, true, width);
+  if (*width > 8) refuse("register " + o.name + " of 128 bits can only be moved, loaded and stored");
   return r;
 }
 
+Ref Decoder::destination(const Operand& o, Type type) {
+  unsigned width;
+  return destination_slot(o, type, false, &width);
+}
+
 Ref Decoder::predicate(const Operand& o) {
-  if (o.kind == Operand::Kind::integer) return constant(o.bits ? 0xFFFFFFFFull : 0, 4);
+  if (o.kind == Operand::Kind::constant && !o.constant.is_real)
+    return constant(o.constant.bits ? 0xFFFFFFFFull : 0, 4);
   if (register_type(o) != Type::pred) {
     if (o.kind == Operand::Kind::reg && o.name == "%is_explicit_cluster") {
       Ref value = special_register(o.name, 4);  // a mask in the first word
@@ -217,13 +239,15 @@ Ref Decoder::predicate(const Operand& o) {
 
 Ref Decoder::predicate_destination(const Operand& o) {
   if (is_sink(o)) return kNoRef;
+  if (o.negated) refuse("'!' stands before the destination " + o.name);
   if (register_type(o) != Type::pred) refuse("a predicate destination was expected, found '" + o.name + "'");
   return register_slot(o);
 }
 
 int64_t Decoder::immediate(const Operand& o, const char* what) {
-  if (o.kind != Operand::Kind::integer) refuse(std::string(what) + " must be an immediate");
-  return static_cast<int64_t>(o.bits);
+  if (o.kind != Operand::Kind::constant || o.constant.is_real)
+    refuse(std::string(what) + " must be a constant integer");
+  return static_cast<int64_t>(o.constant.bits);
 }
 
 Extra& Decoder::extra(Inst& inst) {
@@ -247,14 +271,17 @@ Decoder::Address Decoder::address_of(const Operand& o, Space space) {
   Address a;
   a.space = space;
   a.offset = o.offset;
+  if (base.negated) refuse("'!' stands before " + base.name + ", which is no predicate");
   if (is_register(base) || base.kind == Operand::Kind::reg) {
-    unsigned width = slot_width(base);
-    if (width == 0) width = 8;
+    const unsigned width = is_register(base) ? size_of(register_type(base)) : 8;
     if (width != 4 && width != 8) refuse("an address register must have 32 or 64 bits");
+    if (width == 4 && (space == Space::global || space == Space::generic || space == Space::constant))
+      refuse("a " + std::string(name_of(space)) + " address needs 64 bits; register " + base.name +
+             " has 32");
     a.base = is_register(base) ? register_slot(base) : source(base, width == 8 ? Type::u64 : Type::u32);
     a.wide = width == 8;
-  } else if (base.kind == Operand::Kind::integer) {
-    a.offset += static_cast<int64_t>(base.bits);
+  } else if (base.kind == Operand::Kind::constant && !base.constant.is_real) {
+    a.offset += static_cast<int64_t>(base.constant.bits);
   } else if (base.kind == Operand::Kind::symbol) {
     uint64_t value = 0;
     Space where = Space::generic;

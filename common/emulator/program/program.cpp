@@ -74,6 +74,9 @@ SourceLine Program::line_of(const Inst& inst) const {
   while (shown + 1 < chain.size() && is_wrapper(chain[shown])) ++shown;
   s.file = file_name(chain[shown]->file);
   s.line = chain[shown]->line;
+  for (size_t i = shown; i < chain.size(); ++i)
+    s.chain.push_back(
+        {file_name(chain[i]->file), chain[i]->line, chain[i]->function.empty() ? name : chain[i]->function});
   for (size_t i = 0; i < chain.size(); ++i) {
     if (i == shown) continue;
     s.called_from += (s.called_from.empty() ? "" : ", ") + std::string(i < shown ? "in " : "inlined at ") +
@@ -106,8 +109,7 @@ Decoder::Decoder(const Module& module, Program& program, const SymbolTable& symb
     : module_(module), program_(program), symbols_(symbols) {}
 
 void Decoder::refuse(const std::string& message, const std::string& hint) const {
-  Finding f;
-  f.id = "unsupported-instruction";
+  Finding f(Id::unsupported_instruction);
   f.title = message;
   f.kernel = program_.name;
   if (text_) {

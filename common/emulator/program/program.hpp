@@ -114,7 +114,6 @@ struct Program {
 
 // The shared window of a CTA starts with 1 KiB that belongs to the system (compute capability 9.0).
 constexpr uint32_t kSharedBase = 1024;
-constexpr uint32_t kMaxDynamicShared = 227 * 1024;
 
 // The head of a frame of registers. All lanes of a frame are in the same function; each has its own way back.
 struct FrameHead {
@@ -154,11 +153,12 @@ class Decoder {
   // Bytes of a lane in the register's slot: 4 or 8; 0 for predicates and non-registers.
   unsigned slot_width(const Operand& o) const;
 
-  // Source of the given type: a register of that slot width, an immediate, a special register or a symbol's address.
+  // Source of the given type: a register of that size, a constant, register + constant, a special register or the address
+  // of a symbol.
   Ref source(const Operand& o, Type type);
   // Destination register; a sink gets a scratch slot.
   Ref destination(const Operand& o, Type type);
-  // Any register or immediate of whatever width it was declared with; *width gets 4 or 8.
+  // As source() and destination(), where the register may be wider than the type; *width gets 4 or 8.
   Ref source_any(const Operand& o, Type type, unsigned* width);
   Ref destination_any(const Operand& o, Type type, unsigned* width);
   // Predicates. A source may be negated (kNotBit) or an immediate 0/1.
@@ -218,6 +218,11 @@ class Decoder {
   void place_shared(const Function& entry);
   void place_variables(const Function& f, FunctionInfo& info);
   Ref register_slot(const Operand& o);
+  Ref register_sum(const Operand& o);
+  void check_register(const Operand& o, Type type, bool wider) const;
+  Ref destination_slot(const Operand& o, Type type, bool wider, unsigned* width);
+  // Puts an instruction in front that fills a scratch slot.
+  Ref read_first(Exec exec, unsigned width, Ref from, uint64_t immediate);
   bool symbol_address(const Operand& o, uint64_t* value, Space* space, bool* per_lane);
   Ref special_register(const std::string& name, unsigned width);
   void decode_instruction(const Instruction& in);

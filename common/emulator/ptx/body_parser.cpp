@@ -193,13 +193,17 @@ Instruction Parser::parse_instruction() {
     begin = dot + 1;
   }
   if (!is(";")) {
-    do in.operands.push_back(parse_operand());
-    while (accept(","));
+    do {
+      // (a, b) is a list in a call, and else a constant expression
+      const bool list = in.opcode == "call" && accept("(");
+      in.operands.push_back(list ? parse_items(Operand::Kind::list, ")") : parse_operand());
+    } while (accept(","));
   }
   expect(";");
   return in;
 }
 
+// a, or the two halves of a destination: a|b
 Operand Parser::parse_operand() {
   Operand o = parse_simple_operand();
   if (accept("|")) {
@@ -211,62 +215,27 @@ Operand Parser::parse_operand() {
   return o;
 }
 
-Operand Parser::parse_simple_operand() {
+// {a, b}, or (a, b) of a call; the opening bracket is read.
+Operand Parser::parse_items(Operand::Kind kind, const char* close) {
   Operand o;
-  const Token t = peek();
-  if (accept("!")) {
-    o = parse_simple_operand();
-    o.negated = !o.negated;
-    return o;
+  o.kind = kind;
+  while (!accept(close)) {
+    const Token t = peek();
+    o.items.push_back(parse_operand());
+    if (o.items.back().kind == Operand::Kind::sum) error_at(t, "a sum cannot be an element of a list");
+    if (!is(close)) expect(",");
   }
-  if (accept("{") || accept("(")) {
-    o.kind = t.text == "{" ? Operand::Kind::vec : Operand::Kind::list;
-    const char* close = t.text == "{" ? "}" : ")";
-    while (!accept(close)) {
-      o.items.push_back(parse_operand());
-      if (!is(close)) expect(",");
-    }
-    return o;
-  }
-  if (accept("[")) {
-    o.kind = Operand::Kind::address;
-    Operand base = parse_simple_operand();
-    o.offset = base.offset;
-    base.offset = 0;
-    o.items.push_back(base);
-    while (accept(",")) o.items.push_back(parse_operand());
-    expect("]");
-    return o;
-  }
-  bool minus = accept("-");
-  if (minus || t.kind == Token::Kind::integer || t.kind == Token::Kind::real) {
-    const Token v = next();
-    if (v.kind == Token::Kind::integer) {
-      o.kind = Operand::Kind::integer;
-      o.bits = minus ? 0 - v.bits : v.bits;
-    } else if (v.kind == Token::Kind::real) {
-      o.kind = Operand::Kind::real;
-      o.real_type = v.real_type;
-      o.bits = minus ? v.bits ^ (v.real_type == Type::f64 ? 1ull << 63 : 1ull << 31) : v.bits;
-    } else {
-      error_at(v, "expected a number");
-    }
-    o.negative = minus;
-    return o;
-  }
-  if (t.kind != Token::Kind::word) error("expected an operand");
-  next();
+  return o;
+}
+
+// A register, variable, function or label, or one of them plus a constant. A vector register stands for its elements.
+Operand Parser::parse_name() {
+  Operand o;
+  const Token t = next();
   if (t.text == "_") return o;
-  if (t.text == "WARP_SZ") {
-    o.kind = Operand::Kind::integer;
-    o.bits = 32;
-    return o;
-  }
-  std::string unique = lookup(t.text);
-  // A parameter or variable is a symbol; a declared register or a %name is a register.
+  const std::string unique = lookup(t.text);
   o.name = unique.empty() ? t.text : unique;
-  o.kind = Operand::Kind::symbol;
-  if (t.text[0] == '%') o.kind = Operand::Kind::reg;
+  o.kind = t.text[0] == '%' ? Operand::Kind::reg : Operand::Kind::symbol;
   if (const auto vector = vectors_.find(unique); vector != vectors_.end()) {
     Operand all;
     all.kind = Operand::Kind::vec;
@@ -276,10 +245,40 @@ Operand Parser::parse_simple_operand() {
     }
     return all;
   }
-  if (accept("+"))
-    o.offset = integer("an offset");
-  else if (is("-") && peek(1).kind == Token::Kind::integer)
-    o.offset = integer("an offset");
+  if (!accept("+")) return o;
+  const Constant offset = parse_constant();
+  if (offset.is_real) error_at(t, "only an integer can be added to " + t.text);
+  Operand sum;
+  sum.kind = Operand::Kind::sum;
+  sum.offset = static_cast<int64_t>(offset.bits);
+  sum.items = {o};
+  return sum;
+}
+
+Operand Parser::parse_simple_operand() {
+  const Nesting nesting(*this);
+  Operand o;
+  const bool constant_word = peek().text == "WARP_SZ";
+  if (peek().kind == Token::Kind::word && !constant_word) return parse_name();
+  if (is("!") && peek(1).kind == Token::Kind::word && peek(1).text != "WARP_SZ") {
+    next();
+    o = parse_name();
+    o.negated = true;
+    return o;
+  }
+  if (accept("{")) return parse_items(Operand::Kind::vec, "}");
+  if (accept("[")) {
+    o.kind = Operand::Kind::address;
+    Operand base = parse_simple_operand();
+    o.offset = base.offset;
+    o.items.push_back(base.kind == Operand::Kind::sum ? base.items[0] : base);
+    if (is("-")) error("an offset is added: write [name + -4]");
+    while (accept(",")) o.items.push_back(parse_operand());
+    expect("]");
+    return o;
+  }
+  o.kind = Operand::Kind::constant;
+  o.constant = parse_constant();
   return o;
 }
 

@@ -16,8 +16,7 @@ constexpr const char* kBuildAdvice =
     "compile with -gencode arch=compute_90a,code=[compute_90a,sm_90a] --no-compress";
 
 [[noreturn]] void refuse(const std::string& title, const std::string& why, const std::string& hint) {
-  Finding finding;
-  finding.id = "fat-binary";
+  Finding finding(Id::fat_binary);
   finding.title = title;
   finding.where = "the device code in this program";
   finding.why = why;

@@ -1,6 +1,10 @@
 #include "emulator/ptx/lexer.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -13,7 +17,80 @@ bool starts_word(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) || std::strchr("_$%.", c);
 }
 bool in_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_$%.", c);
+  return std::isalnum(static_cast<unsigned char>(c)) || (c && std::strchr("_$%.", c));
+}
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c));
+}
+size_t digits(const std::string& text, size_t begin, const char* allowed) {
+  return std::min(text.find_first_not_of(allowed, begin), text.size()) - begin;
+}
+
+constexpr size_t kLongestNumber = 400;
+constexpr const char *kDecimal = "0123456789", *kHex = "0123456789abcdefABCDEF";
+
+// 0[fF] and 8, 0[dD] and 16 hexadecimal digits; a decimal number with a point or an exponent. Returns its length, 0 when
+// there is none.
+size_t read_real(const std::string& text, Token* t) {
+  t->kind = Token::Kind::real;
+  const char kind = text.size() > 1 ? static_cast<char>(text[1] | 0x20) : ' ';
+  if (text[0] == '0' && (kind == 'f' || kind == 'd')) {
+    const size_t count = kind == 'f' ? 8 : 16;
+    t->real_type = kind == 'f' ? Type::f32 : Type::f64;
+    t->bits = std::strtoull(text.substr(2, count).c_str(), nullptr, 16);
+    return digits(text, 2, kHex) == count ? 2 + count : 0;
+  }
+  size_t end = digits(text, 0, kDecimal);
+  const size_t point = end;
+  if (end < text.size() && text[end] == '.') end += 1 + digits(text, end + 1, kDecimal);
+  if (end < text.size() && (text[end] | 0x20) == 'e') {
+    const size_t sign = end + 1 < text.size() && std::strchr("+-", text[end + 1]) ? 1 : 0;
+    const size_t exponent = digits(text, end + 1 + sign, kDecimal);
+    if (exponent == 0) return 0;
+    end += 1 + sign + exponent;
+  }
+  if (end == point) return 0;
+  const double value = std::strtod(text.substr(0, end).c_str(), nullptr);
+  t->real_type = Type::f64;
+  std::memcpy(&t->bits, &value, 8);
+  return std::isinf(value) ? 0 : end;
+}
+
+// Decimal, 0x.., 0b.. or 0.. for octal, with U when unsigned; one that does not fit into 63 bits is unsigned, too.
+size_t read_integer(const std::string& text, Token* t) {
+  t->kind = Token::Kind::integer;
+  const char kind = text.size() > 1 ? static_cast<char>(text[1] | 0x20) : ' ';
+  const bool prefixed = text[0] == '0' && (kind == 'x' || kind == 'b');
+  const int base = text[0] != '0' ? 10 : kind == 'x' ? 16 : kind == 'b' ? 2 : 8;
+  const size_t begin = prefixed ? 2 : 0;
+  const size_t count = digits(text, begin,
+                              base == 16   ? kHex
+                              : base == 10 ? kDecimal
+                              : base == 2  ? "01"
+                                           : "01234567");
+  errno = 0;
+  t->bits = std::strtoull(text.substr(begin, count).c_str(), nullptr, base);
+  size_t end = begin + count;
+  t->is_unsigned = t->bits >> 63;
+  if (end < text.size() && text[end] == 'U') t->is_unsigned = true, ++end;
+  return count == 0 || errno == ERANGE ? 0 : end;
+}
+
+size_t read_number(const std::string& text, Token* t) {
+  if (const size_t bytes = read_real(text, t)) {
+    t->text = text.substr(0, bytes);
+    return bytes;
+  }
+  const size_t bytes = read_integer(text, t);
+  t->text = text.substr(0, bytes);
+  return bytes;
+}
+
+// The character as a message can show it.
+std::string shown(char c) {
+  char code[8];
+  std::snprintf(code, sizeof code, "0x%02x", static_cast<unsigned char>(c));
+  return std::isprint(static_cast<unsigned char>(c)) ? std::string("'") + c + "'" : code;
 }
 }  // namespace
 
@@ -33,8 +110,7 @@ std::vector<std::string> split_lines(const std::string& text) {
 }
 
 void syntax_error(const std::vector<std::string>& lines, int line, int column, const std::string& message) {
-  Finding f;
-  f.id = "ptx-syntax";
+  Finding f(Id::ptx_syntax);
   f.title = message;
   f.line.ptx_line = line;
   f.where = "PTX line " + std::to_string(line);
@@ -79,7 +155,11 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
     Token t;
     t.line = line;
     t.column = static_cast<int>(i - line_start) + 1;
-    if (starts_word(c) && !(c == '.' && std::isdigit(static_cast<unsigned char>(at(i + 1))))) {
+    if (c == '%' && !in_word(at(i + 1))) {  // the remainder, not a register
+      t.kind = Token::Kind::punct;
+      t.text = "%";
+      ++i;
+    } else if (starts_word(c) && !(c == '.' && is_digit(at(i + 1)))) {
       size_t begin = i;
       const bool directive = c == '.';  // ".reg.b32" is two words
       while (i < n && !(directive && i > begin && text[i] == '.') &&
@@ -89,45 +169,23 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
       }
       t.kind = Token::Kind::word;
       t.text = text.substr(begin, i - begin);
-    } else if (std::isdigit(static_cast<unsigned char>(c))) {
-      size_t begin = i;
-      if (c == '0' && (at(i + 1) == 'f' || at(i + 1) == 'F' || at(i + 1) == 'd' || at(i + 1) == 'D')) {
-        size_t digits = (at(i + 1) | 0x20) == 'f' ? 8 : 16;
-        t.kind = Token::Kind::real;
-        t.real_type = digits == 8 ? Type::f32 : Type::f64;
-        t.bits = std::strtoull(text.substr(i + 2, digits).c_str(), nullptr, 16);
-        i += 2 + digits;
-      } else {
-        while (i < n && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '.' ||
-                         ((text[i] == '+' || text[i] == '-') && (text[i - 1] | 0x20) == 'e' &&
-                          text.compare(begin, 2, "0x") != 0)))
-          ++i;
-        std::string number = text.substr(begin, i - begin);
-        bool is_hex = number.size() > 1 && (number[1] | 0x20) == 'x';
-        if (!is_hex && number.find_first_of(".eE") != std::string::npos) {
-          double value = std::strtod(number.c_str(), nullptr);
-          t.kind = Token::Kind::real;
-          t.real_type = Type::f64;
-          std::memcpy(&t.bits, &value, 8);
-        } else {
-          bool binary = number.size() > 1 && (number[1] | 0x20) == 'b';
-          t.kind = Token::Kind::integer;
-          t.bits = std::strtoull(number.c_str() + (binary ? 2 : 0), nullptr, binary ? 2 : 0);
-        }
-      }
-      t.text = text.substr(begin, i - begin);
+    } else if (is_digit(c) || (c == '.' && is_digit(at(i + 1)))) {
+      const size_t bytes = read_number(text.substr(i, kLongestNumber), &t);
+      if (bytes == 0 || in_word(at(i + bytes)))
+        syntax_error(lines, line, t.column, "this is no number that PTX knows (PTX ISA 4.5)");
+      i += bytes;
     } else if (c == '"') {
       size_t end = text.find('"', i + 1);
       if (end == std::string::npos) syntax_error(lines, line, t.column, "this string never ends");
       t.kind = Token::Kind::string;
       t.text = text.substr(i + 1, end - i - 1);
       i = end + 1;
-    } else if (std::strchr("{}[]()<>,;:@!|+-=&*/~^", c)) {
+    } else if (std::strchr("{}[]()<>,;:@!|+-=&*/~^?", c)) {
       t.kind = Token::Kind::punct;
       t.text = std::string(1, c);
       ++i;
     } else {
-      syntax_error(lines, line, t.column, std::string("unexpected character '") + c + "'");
+      syntax_error(lines, line, t.column, "unexpected character " + shown(c));
     }
     tokens.push_back(std::move(t));
   }

@@ -15,6 +15,7 @@ struct Token {
   std::string text;  // words keep their dots and colons: "ld.global.u32", ".reg", "%tid.x", "shared::cta"
   uint64_t bits = 0;
   Type real_type = Type::none;
+  bool is_unsigned = false;  // of an integer (PTX ISA 4.5.1)
   int line = 0, column = 0;
 };
 

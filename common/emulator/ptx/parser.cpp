@@ -10,6 +10,10 @@
 
 namespace emu {
 
+namespace {
+constexpr uint64_t kLargestVariable = 2ull << 30, kLargestInitial = 256ull << 20;
+}
+
 std::string Instruction::full_name() const {
   std::string out = opcode;
   for (auto& m : modifiers) out += "." + m;
@@ -61,7 +65,7 @@ int64_t Parser::integer(const char* what) {
   bool negative = accept("-");
   if (peek().kind != Token::Kind::integer) error(std::string("expected ") + what);
   int64_t v = static_cast<int64_t>(next().bits);
-  return negative ? -v : v;
+  return negative ? static_cast<int64_t>(0 - static_cast<uint64_t>(v)) : v;
 }
 
 // .loc file line column [, function_name label[+imm], inlined_at file line column]
@@ -136,25 +140,28 @@ void Parser::resolve_function_names() {
 // [.align n] .type name[dims] [= initialiser]; the state space is already read. One declarator.
 Variable Parser::parse_declarator(Variable base) {
   Variable v = base;
-  v.ptx_line = peek().line;
+  const Token start = peek();
+  v.ptx_line = start.line;
   v.name = word("a variable name");
-  uint64_t count = 1;
-  bool sized = true;
+  std::vector<uint64_t> dimensions;  // outermost first; 0: not given
   while (accept("[")) {
-    if (accept("]")) {
-      sized = false;
-    } else {
-      count *= static_cast<uint64_t>(integer("an array size"));
-      expect("]");
-    }
+    dimensions.push_back(is("]") ? 0 : static_cast<uint64_t>(integer("an array size")));
+    if (dimensions.size() > 1 && dimensions.back() == 0) error_at(start, "an inner dimension has no size");
+    expect("]");
   }
-  uint64_t element = size_of(v.type) * static_cast<uint64_t>(base.bytes ? base.bytes : 1);
-  v.bytes = sized ? count * element : 0;
+  if (base.bytes) dimensions.push_back(base.bytes);  // elements of a vector
+  v.bytes = size_of(v.type);
+  for (uint64_t d : dimensions) {
+    if (v.bytes && d > kLargestVariable / v.bytes)
+      error_at(start, "variable " + v.name + " is larger than 2 GiB");
+    v.bytes *= d;
+  }
   if (v.align < size_of(v.type)) v.align = size_of(v.type);
   if (accept("=")) {
-    parse_initial(v);
-    if (!sized) v.bytes = v.initial.size();
-    v.initial.resize(v.bytes);
+    if (v.space != Space::global && v.space != Space::constant)
+      error_at(start, "only .global and .const variables have an initial value");
+    parse_initial(v, dimensions.data(), dimensions.size());
+    if (v.bytes == 0) v.bytes = v.initial.size();
   }
   return v;
 }
@@ -185,52 +192,57 @@ Variable Parser::parse_variable_head(Space space, bool external) {
   return v;
 }
 
-void Parser::parse_initial(Variable& v) {
-  if (accept("{")) {
-    while (!accept("}")) {
-      parse_initial(v);
-      if (!is("}")) expect(",");
-    }
-    return;
+// The values of the remaining dimensions: a list in braces for each, as far as it is given, and zeros.
+void Parser::parse_initial(Variable& v, const uint64_t* dimensions, size_t count) {
+  if (count == 0) return parse_initial_value(v);
+  const Token start = peek();
+  expect("{");
+  uint64_t element = size_of(v.type), elements = 0;
+  for (size_t i = 1; i < count; ++i) element *= dimensions[i];
+  if (!accept("}")) {
+    do {
+      const size_t begin = v.initial.size();
+      parse_initial(v, dimensions + 1, count - 1);
+      if (begin + element > kLargestInitial) error_at(start, "an initial value of more than 256 MiB");
+      v.initial.resize(begin + element);
+      if (++elements > dimensions[0] && dimensions[0]) error("more initial values than elements");
+    } while (accept(","));
+    expect("}");
   }
-  unsigned width = size_of(v.type);
-  auto put = [&](uint64_t bits, unsigned bytes) {
-    for (unsigned i = 0; i < bytes; ++i)
+}
+
+void Parser::parse_initial_value(Variable& v) {
+  const unsigned width = size_of(v.type);
+  auto put = [&](uint64_t bits) {
+    for (unsigned i = 0; i < width; ++i)
       v.initial.push_back(static_cast<uint8_t>(i < 8 ? bits >> (8 * i) : 0));
   };
-  bool negative = accept("-");
-  const Token t = next();
-  if (t.kind == Token::Kind::integer) {
-    if (is("(")) error("mask(symbol) initialisers are not supported");
-    put(negative ? 0 - t.bits : t.bits, width);
-  } else if (t.kind == Token::Kind::real) {
-    uint64_t bits = t.bits;
-    if (t.real_type == Type::f64 && v.type == Type::f32) {
-      double d;
-      std::memcpy(&d, &bits, 8);
-      float f = static_cast<float>(d);
-      uint32_t b;
-      std::memcpy(&b, &f, 4);
-      bits = b;
-    }
-    if (negative) bits ^= v.type == Type::f64 ? 1ull << 63 : 1ull << 31;
-    put(bits, width);
-  } else if (t.kind == Token::Kind::word) {
-    Relocation r;
-    r.offset = v.initial.size();
-    r.symbol = t.text;
-    if (t.text == "generic") {
-      expect("(");
-      r.symbol = word("a symbol");
-      expect(")");
-      r.generic = true;
-    }
-    if (accept("+")) r.addend = integer("an offset");
-    v.relocations.push_back(r);
-    put(0, width);
-  } else {
-    error_at(t, "expected an initial value");
+  const Token t = peek();
+  if (t.kind != Token::Kind::word || t.text == "WARP_SZ") {
+    const Constant c = parse_constant();
+    if (!c.is_real && is("(")) error_at(t, "mask(symbol) initialisers are not supported");
+    uint64_t bits = c.bits;
+    if (!bits_of_constant(c, v.type, &bits))
+      error_at(t, std::string("a .") + name_of(v.type) + " variable cannot have this initial value");
+    return put(bits);
   }
+  next();
+  Relocation r;
+  r.offset = v.initial.size();
+  r.symbol = t.text;
+  if (t.text == "generic") {
+    expect("(");
+    r.symbol = word("a symbol");
+    expect(")");
+    r.generic = true;
+  }
+  if (accept("+")) {
+    const Constant offset = parse_constant();
+    if (offset.is_real) error_at(t, "only an integer can be added to " + r.symbol);
+    r.addend = static_cast<int64_t>(offset.bits);
+  }
+  v.relocations.push_back(r);
+  put(0);
 }
 
 std::vector<Variable> Parser::parse_parameters() {

@@ -32,6 +32,16 @@ class Parser {
   void expect(const char* text);
   std::string word(const char* what);
   int64_t integer(const char* what);
+  // Operands, expressions and initialisers may hold one another so deep, and no deeper.
+  struct Nesting {
+    explicit Nesting(Parser& p) : parser(p) {
+      if (++parser.depth_ > 200) parser.error("this is nested deeper than 200 levels");
+    }
+    ~Nesting() { --parser.depth_; }
+    Nesting(const Nesting&) = delete;
+    Parser& parser;
+  };
+  int depth_ = 0;
   [[noreturn]] void error(const std::string& message) const;
   [[noreturn]] void error_at(const Token& t, const std::string& message) const;
 
@@ -40,7 +50,8 @@ class Parser {
   void resolve_function_names();
   Variable parse_variable_head(Space space, bool external);
   Variable parse_declarator(Variable head);
-  void parse_initial(Variable& v);
+  void parse_initial(Variable& v, const uint64_t* dimensions, size_t count);
+  void parse_initial_value(Variable& v);
   std::vector<Variable> parse_parameters();
   void parse_function(bool is_entry, bool external);
 
@@ -63,8 +74,17 @@ class Parser {
   Instruction parse_instruction();
   Operand parse_operand();
   Operand parse_simple_operand();
+  Operand parse_name();
+  Operand parse_items(Operand::Kind kind, const char* close);
   std::string declare(const std::string& name);
   std::string lookup(const std::string& name) const;
+
+  // ---- constant expressions (constant_parser.cpp)
+  Constant parse_constant();
+  Constant parse_binary(int binds);
+  Constant parse_unary();
+  Constant apply(const Token& at, const char* op, const Constant& a, const Constant& b) const;
+
   void resolve_labels(const Function& f, Operand& operand, int scope) const;
 };
 

@@ -20,13 +20,24 @@ struct Loc {
   std::string function;  // name of the inlined function; empty outside inlined code
 };
 
+// The value of a constant expression (PTX ISA 4.5).
+struct Constant {
+  bool is_real = false;
+  bool is_unsigned = false;
+  uint64_t bits = 0;            // of a real: an IEEE pattern of real_type
+  Type real_type = Type::none;  // f32 for a literal 0f.., else f64
+};
+// The bits of a constant as a value of a type. False where PTX does not allow it: integers for integer and untyped types,
+// reals for f32 and f64, 0f.. also for b32, other reals also for b64, none for other types.
+bool bits_of_constant(const Constant& constant, Type type, uint64_t* bits);
+
 struct Operand {
   enum class Kind {
-    reg,      // name, maybe `negated` (!%p); special registers too ("%tid.x")
-    sink,     // _
-    integer,  // bits
-    real,     // bits: an IEEE pattern of real_type (f32 or f64)
-    symbol,   // name (variable, function or label), offset
+    reg,   // name, maybe `negated` (!%p); special registers too ("%tid.x")
+    sink,  // _
+    constant,
+    symbol,   // name (variable, function or label)
+    sum,      // items[0] + offset, as in `mov.u32 %r1, %r2 + 4`
     address,  // [items[0] + offset]; tensor copies: items[1] is the vector of coordinates
     vec,      // {items...}
     pair,     // items[0] | items[1], as in d|p
@@ -34,10 +45,8 @@ struct Operand {
   };
   Kind kind = Kind::sink;
   bool negated = false;
-  bool negative = false;  // -%r1 does not exist in PTX; set for "-1" so that a message can quote it
-  Type real_type = Type::none;
   std::string name;
-  uint64_t bits = 0;
+  Constant constant;
   int64_t offset = 0;
   std::vector<Operand> items;
 };

@@ -79,6 +79,10 @@ constexpr bool is_signed(Type t) {
   return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64;
 }
 
+constexpr bool is_integer(Type t) {
+  return is_signed(t) || t == Type::u8 || t == Type::u16 || t == Type::u32 || t == Type::u64;
+}
+
 // "u32" -> Type::u32; Type::none when the text names no type.
 Type type_from(std::string_view name);
 const char* name_of(Type t);

@@ -18,15 +18,25 @@ Context& Context::instance() {
   return context;
 }
 
+std::string Context::ptx_of(const Binary& b) {
+  const std::string own = ptx_of_wrapper(b.wrapper);
+  if (!environment().other_ptx) return own;
+  std::set<std::string> names;
+  for (const Kernel& k : kernels)
+    if (k.binary == &b) names.insert(k.name);
+  return environment().other_ptx->in_place_of(own, names);
+}
+
 void Context::load_modules() {
+  bool loads = false;
   for (Binary& b : binaries) {
     if (b.loaded) continue;
-    b.loaded = true;
+    b.loaded = loads = true;
     std::set<std::string> managed;
     for (auto& [host, s] : symbols)
       if (s.binary == &b && s.managed_pointer) managed.insert(s.name);
     try {
-      b.module = &Device::instance().load(ptx_of_wrapper(b.wrapper), managed);
+      b.module = &Device::instance().load(ptx_of(b), managed);
     } catch (const Fault& refusal) {
       fault(refusal.finding());
       continue;
@@ -38,6 +48,12 @@ void Context::load_modules() {
       s.variable = b.module->variable(s.name);
       if (s.managed_pointer && s.variable) *s.managed_pointer = s.variable->managed;
     }
+  }
+  if (!loads || !environment().other_ptx || fault_ != cudaSuccess) return;
+  try {
+    environment().other_ptx->require_taken();
+  } catch (const Fault& refusal) {
+    fault(refusal.finding());
   }
 }
 
@@ -62,22 +78,23 @@ Symbol* Context::find_symbol(const void* variable) {
 }
 
 cudaError_t error_of(const Finding& finding) {
-  static const std::map<std::string, cudaError_t> errors = {
-      {"fat-binary", cudaErrorNoKernelImageForDevice},
-      {"ptx-syntax", cudaErrorInvalidPtx},
-      {"module-variable", cudaErrorInvalidPtx},
-      {"unsupported-instruction", cudaErrorInvalidPtx},
-      {"out-of-bounds", cudaErrorIllegalAddress},
-      {"write-to-constant", cudaErrorIllegalAddress},
-      {"misaligned-address", cudaErrorMisalignedAddress},
-      {"misaligned-tile", cudaErrorMisalignedAddress},
-      {"not-shared-memory", cudaErrorInvalidAddressSpace},
-      {"bad-function-pointer", cudaErrorInvalidPc},
-      {"stack-overflow", cudaErrorHardwareStackError},
-      {"assert", cudaErrorAssert},
-      {"time-limit", cudaErrorLaunchTimeout},
-      {"deadlock", cudaErrorLaunchTimeout},
-      {"endless-loop", cudaErrorLaunchTimeout},
+  static const std::map<Id, cudaError_t> errors = {
+      {Id::fat_binary, cudaErrorNoKernelImageForDevice},
+      {Id::ptx_syntax, cudaErrorInvalidPtx},
+      {Id::ptx_file, cudaErrorInvalidPtx},
+      {Id::module_variable, cudaErrorInvalidPtx},
+      {Id::unsupported_instruction, cudaErrorInvalidPtx},
+      {Id::out_of_bounds, cudaErrorIllegalAddress},
+      {Id::write_to_constant, cudaErrorIllegalAddress},
+      {Id::misaligned_address, cudaErrorMisalignedAddress},
+      {Id::misaligned_tile, cudaErrorMisalignedAddress},
+      {Id::not_shared_memory, cudaErrorInvalidAddressSpace},
+      {Id::bad_function_pointer, cudaErrorInvalidPc},
+      {Id::stack_overflow, cudaErrorHardwareStackError},
+      {Id::failed_assert, cudaErrorAssert},
+      {Id::time_limit, cudaErrorLaunchTimeout},
+      {Id::deadlock, cudaErrorLaunchTimeout},
+      {Id::endless_loop, cudaErrorLaunchTimeout},
   };
   auto it = errors.find(finding.id);
   return it == errors.end() ? cudaErrorLaunchFailure : it->second;

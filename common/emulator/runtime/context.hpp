@@ -78,6 +78,8 @@ class Context {
  private:
   cudaError_t fault_ = cudaSuccess;
   bool fault_seen_ = false;
+
+  std::string ptx_of(const Binary& b);
 };
 
 // The error code that a program sees for a finding.

@@ -15,8 +15,7 @@ namespace {
 constexpr uint32_t kWorkspaceBytes = 256;
 
 [[noreturn]] void module_fault(const Variable& v, const std::string& title, const std::string& hint) {
-  Finding finding;
-  finding.id = "module-variable";
+  Finding finding(Id::module_variable);
   finding.title = title;
   finding.line.ptx_line = v.ptx_line;
   finding.where = "PTX line " + std::to_string(v.ptx_line);
@@ -132,9 +131,10 @@ Device::Device() {
   machine.schedule = env.schedule;
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
+  machine.observers.add(statistics);
   if (env.check) {
     checker_ = std::make_unique<check::Checker>();
-    machine.observer = checker_.get();
+    machine.observers.add(*checker_);
   }
   workspace_ = machine.memory.allocate(kWorkspaceBytes, "grid synchronisation workspace");
 }

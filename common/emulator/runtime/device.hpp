@@ -10,6 +10,7 @@
 #include <string>
 
 #include "emulator/machine/machine.hpp"
+#include "emulator/machine/statistics.hpp"
 #include "emulator/program/program.hpp"
 #include "emulator/ptx/syntax.hpp"
 
@@ -65,6 +66,7 @@ class Device {
   static bool exists() { return exists_; }
 
   Machine machine;
+  Statistics statistics;
 
   LoadedModule& load(const std::string& ptx, const std::set<std::string>& managed = {});
   void unload(const LoadedModule& module);

@@ -5,9 +5,10 @@
 
 #include "emulator/runtime/context.hpp"
 #include "emulator/runtime/handles.hpp"
-#include "emulator/runtime/limits.hpp"
+#include "rules/limits.hpp"
 
 using namespace emu::runtime;
+using namespace rules;
 
 namespace emu::runtime {
 namespace {
@@ -170,7 +171,7 @@ int attribute(cudaDeviceAttr which) {
 
 void fill(cudaDeviceProp& p) {
   std::memset(&p, 0, sizeof p);
-  std::snprintf(p.name, sizeof p.name, "%s", kDeviceName);
+  std::snprintf(p.name, sizeof p.name, "%s", kEmulatorName);
   p.totalGlobalMem = Device::instance().machine.memory.capacity();
   p.sharedMemPerBlock = kSharedPerBlock;
   p.regsPerBlock = kRegistersPerBlock;

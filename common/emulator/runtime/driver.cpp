@@ -7,9 +7,10 @@
 
 #include "emulator/machine/tensor_map.hpp"
 #include "emulator/runtime/context.hpp"
-#include "emulator/runtime/limits.hpp"
+#include "rules/limits.hpp"
 
 using namespace emu::runtime;
+using namespace rules;
 
 namespace {
 
@@ -44,9 +45,39 @@ CUresult fill(CUdeviceptr address, T value, size_t count, CUstream stream) {
 
 CUresult tensor_map_result(const char* call, int code, const std::string& why) {
   if (code != emu::kTensorMapSuccess)
-    explain(static_cast<cudaError_t>(code), call, why,
-            "the rules are in the driver manual, under the call's name");
+    explain(static_cast<cudaError_t>(code), call, why, std::string("the rules: CUDA Driver API, ") + call);
   return static_cast<CUresult>(code);
+}
+
+// The arguments as the rules take them; false, with an explanation, where the call needs an array and gets NULL.
+bool gather(const CUtensorMap* map, cuuint32_t rank, const cuuint64_t* sizes, const cuuint64_t* strides,
+            const cuuint32_t* box, const cuuint32_t* element_strides, rules::TensorMapArguments& out,
+            std::string& why) {
+  const unsigned dimensions = std::min(rank, 5u);  // another rank is refused by its rule
+  const auto given = [&](const void* pointer, const char* parameter) {
+    if (!pointer && why.empty())
+      why = std::string(parameter) + " = NULL: the driver reads or writes there; pass the array";
+    return pointer != nullptr;
+  };
+  given(map, "tensorMap");
+  if (given(sizes, "globalDim")) std::copy_n(sizes, dimensions, out.size);
+  if (given(box, "boxDim")) std::copy_n(box, dimensions, out.box);
+  if (given(element_strides, "elementStrides")) std::copy_n(element_strides, dimensions, out.element_stride);
+  if (dimensions > 1 && given(strides, "globalStrides"))
+    std::copy_n(strides, dimensions - 1, out.stride_bytes);
+  return why.empty();
+}
+
+// What the driver takes although it is hardly meant.
+void advise(const rules::TensorMapArguments& arguments) {
+  for (const rules::Broken& broken : rules::broken_rules(arguments)) {
+    emu::Finding f(emu::Id::tensor_map_unchecked);
+    f.title = broken.what + ": " + broken.rule;
+    f.where = "cuTensorMapEncodeTiled";
+    f.why = std::string("the driver accepts this map all the same; ") + broken.manual;
+    f.hint = broken.fix;
+    emu::Report::instance().add(f);
+  }
 }
 
 // There is one device and one context; any non-null value names it.
@@ -82,7 +113,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
   if (!name || length < 1) return CUDA_ERROR_INVALID_VALUE;
-  std::strncpy(name, kDeviceName, static_cast<size_t>(length) - 1);
+  std::strncpy(name, kEmulatorName, static_cast<size_t>(length) - 1);
   name[length - 1] = '\0';
   return CUDA_SUCCESS;
 }
@@ -236,9 +267,19 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 CUtensorMapFloatOOBfill fill) {
   static_assert(sizeof(CUtensorMap) == emu::kTensorMapBytes, "a tensor map is 128 opaque bytes");
   static_assert(sizeof(cuuint64_t) == sizeof(uint64_t) && sizeof(cuuint32_t) == sizeof(uint32_t), "");
+  rules::TensorMapArguments a;
+  a.type = type;
+  a.rank = rank;
+  a.address = reinterpret_cast<uint64_t>(address);
+  a.interleave = interleave;
+  a.swizzle = swizzle;
+  a.l2_promotion = l2_promotion;
+  a.oob_fill = fill;
   std::string why;
-  int code = emu::encode_tensor_map(map, type, rank, reinterpret_cast<uint64_t>(address), sizes, strides, box,
-                                    element_strides, interleave, swizzle, l2_promotion, fill, &why);
+  int code = emu::kTensorMapInvalidValue;
+  if (gather(map, rank, sizes, strides, box, element_strides, a, why))
+    code = emu::encode_tensor_map(map, a, &why);
+  if (code == emu::kTensorMapSuccess) advise(a);
   return tensor_map_result("cuTensorMapEncodeTiled", code, why);
 }
 

@@ -4,7 +4,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "emulator/findings/report.hpp"
 #include "emulator/runtime/device.hpp"
@@ -45,12 +47,18 @@ Environment read_environment() {
     if (!file) bad_value("EMU_JSON", text, "the path of a file that can be written, in a folder that exists");
     std::fclose(file);
   }
+  if (const char* text = std::getenv("EMU_PTX")) {
+    std::ifstream file(text);
+    std::string ptx(std::istreambuf_iterator<char>(file), {});
+    if (!file || ptx.empty()) bad_value("EMU_PTX", text, "the path of a file that nvcc -ptx has written");
+    env.other_ptx = std::make_shared<OtherPtx>(text, std::move(ptx));
+  }
   return env;
 }
 
 void at_end(int status, void*) {
-  write_report();
-  if (status != 0 || !Report::instance().has_errors()) return;
+  const bool written = write_report();
+  if (status != 0 || (written && !Report::instance().has_errors())) return;
   std::cout.flush();
   std::fflush(nullptr);
   _exit(1);
@@ -78,18 +86,19 @@ std::string report_json() {
     separator = ",\n";
   }
   return text +
-         "],\"stats\":" + (Device::exists() ? Device::instance().machine.stats.json() : Stats().json()) +
+         "],\"stats\":" + (Device::exists() ? Device::instance().statistics.stats().json() : Stats().json()) +
          "}\n";
 }
 
-void write_report() {
+bool write_report() {
   const std::string& path = environment().json_path;
-  if (path.empty()) return;
+  if (path.empty()) return true;
   std::string text = report_json();
   std::FILE* file = std::fopen(path.c_str(), "w");
   bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file && std::fclose(file) != 0) written = false;
   if (!written) std::fprintf(stderr, "emulator: cannot write the report to EMU_JSON=%s\n", path.c_str());
+  return written;
 }
 
 }  // namespace emu

@@ -1,8 +1,9 @@
 // What a program may ask about its kernels, and set: attributes and occupancy.
 #include "emulator/runtime/launch.hpp"
-#include "emulator/runtime/limits.hpp"
+#include "rules/limits.hpp"
 
 using namespace emu::runtime;
+using namespace rules;
 
 namespace {
 
@@ -36,7 +37,7 @@ cudaError_t set_attribute(Kernel& k, cudaFuncAttribute attribute, int value) {
                        "cudaFuncSetAttribute(" + readable(k.name) + ", MaxDynamicSharedMemorySize)",
                        std::to_string(value) + " bytes are not possible beside " + std::to_string(fixed) +
                            " bytes of static shared memory",
-                       "a block has 232448 bytes (227 KiB) in all");
+                       "a block has " + std::to_string(kSharedPerBlockOptin) + " bytes (227 KiB) in all");
       k.max_dynamic_shared = static_cast<uint32_t>(value);
       return cudaSuccess;
     }

@@ -6,7 +6,7 @@
 #include "emulator/runtime/context.hpp"
 #include "emulator/runtime/handles.hpp"
 #include "emulator/runtime/launch.hpp"
-#include "emulator/runtime/limits.hpp"
+#include "rules/launch.hpp"
 
 namespace emu::runtime {
 namespace {
@@ -22,102 +22,29 @@ Dim3 to_dim3(dim3 d) {
   return {d.x, d.y, d.z};
 }
 
-std::string text_of(Dim3 d) {
-  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-}
-
-bool within(Dim3 d, const int* most) {
-  return d.x >= 1 && d.y >= 1 && d.z >= 1 && d.x <= static_cast<uint32_t>(most[0]) &&
-         d.y <= static_cast<uint32_t>(most[1]) && d.z <= static_cast<uint32_t>(most[2]);
-}
-
 // The codes are those of an H200 with toolkit 13.0 (checks/emulator/programs/api_errors.cu asks it).
-cudaError_t check_shape(const std::string& what, const LaunchConfig& config) {
-  if (!within(config.grid, kMaxGridDim))
-    return explain(config.grid.count() == 0 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue, what,
-                   "the grid " + text_of(config.grid) + " is not possible",
-                   "use 1 to 2147483647 blocks in x, 1 to 65535 in y and z");
-  if (!within(config.block, kMaxBlockDim) || config.block.count() > kMaxThreadsPerBlock)
-    return explain(cudaErrorInvalidValue, what, "the block " + text_of(config.block) + " is not possible",
-                   "use 1 to 1024 threads in all, at most 64 in z");
-  return cudaSuccess;
-}
-
-cudaError_t check_threads(const std::string& what, const Program& p, const LaunchConfig& config) {
-  Dim3 b = config.block;
-  uint64_t most = static_cast<uint64_t>(p.max_threads[0]) * p.max_threads[1] * p.max_threads[2];
-  if (most && b.count() > most)
-    return explain(cudaErrorInvalidValue, what,
-                   "the block has " + std::to_string(b.count()) +
-                       " threads, but the kernel is compiled for at most " + std::to_string(most) +
-                       " (__launch_bounds__)",
-                   "launch fewer threads, or raise the bound");
-  const unsigned* r = p.required_threads;
-  if (r[0] && (b.x != r[0] || b.y != std::max(1u, r[1]) || b.z != std::max(1u, r[2])))
-    return explain(cudaErrorInvalidValue, what,
-                   "the block is " + text_of(b) + ", but the kernel is compiled for exactly " +
-                       text_of({r[0], std::max(1u, r[1]), std::max(1u, r[2])}),
-                   "launch the block size the kernel requires");
-  return cudaSuccess;
-}
-
-cudaError_t check_shared(const std::string& what, const Kernel& kernel, size_t dynamic) {
-  size_t fixed = kernel.program->shared_static_bytes;
-  size_t allowed = kernel.max_dynamic_shared;
-  if (!allowed && fixed < kSharedPerBlock) allowed = kSharedPerBlock - fixed;
-  if (dynamic <= allowed) return cudaSuccess;
-  bool possible = dynamic + fixed <= kSharedPerBlockOptin;
-  return explain(
-      cudaErrorInvalidValue, what,
-      std::to_string(dynamic) + " bytes of dynamic shared memory are asked for, and " +
-          std::to_string(allowed) + " are allowed (the kernel has " + std::to_string(fixed) +
-          " bytes of its own)",
-      possible ? "call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first"
-               : "a block can have 232448 bytes (227 KiB): use fewer stages or smaller tiles");
-}
-
-cudaError_t check_cluster(const std::string& what, const Kernel& kernel, LaunchConfig& config) {
-  const unsigned* required = kernel.program->cluster;
-  Dim3& c = config.cluster;
-  bool given = c.count() > 0;
-  if (required[0]) {
-    Dim3 r{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
-    if (given && (c.x != r.x || c.y != r.y || c.z != r.z))
-      return explain(cudaErrorInvalidClusterSize, what,
-                     "the launch asks for clusters of " + text_of(c) + ", the kernel is compiled for " +
-                         text_of(r) + " (__cluster_dims__)",
-                     "launch without the attribute, or make both equal");
-    c = r;
-  } else if (!given) {
-    if (kernel.program->explicit_cluster)
-      return explain(cudaErrorInvalidClusterSize, what,
-                     "the kernel must be launched with a cluster dimension",
-                     "use cudaLaunchKernelEx with cudaLaunchAttributeClusterDimension");
-    c = Dim3{};
+cudaError_t code_of(rules::LaunchError error) {
+  switch (error) {
+    case rules::LaunchError::invalid_configuration:
+      return cudaErrorInvalidConfiguration;
+    case rules::LaunchError::invalid_cluster_size:
+      return cudaErrorInvalidClusterSize;
+    case rules::LaunchError::cooperative_too_large:
+      return cudaErrorCooperativeLaunchTooLarge;
+    default:
+      return cudaErrorInvalidValue;
   }
-  uint64_t most = kernel.non_portable_cluster ? kMaxClusterSize : kPortableClusterSize;
-  if (c.count() > most)
-    return explain(
-        cudaErrorInvalidClusterSize, what,
-        "a cluster of " + text_of(c) + " has more than " + std::to_string(most) + " blocks",
-        "use a smaller cluster; up to 16 blocks after cudaFuncAttributeNonPortableClusterSizeAllowed");
-  if (config.grid.x % c.x || config.grid.y % c.y || config.grid.z % c.z)
-    return explain(cudaErrorInvalidClusterSize, what,
-                   "the grid " + text_of(config.grid) + " is no multiple of the cluster " + text_of(c),
-                   "round the grid up to whole clusters");
-  return cudaSuccess;
 }
 
-cudaError_t check_cooperative(const std::string& what, const Kernel& kernel, const LaunchConfig& config) {
-  if (!config.cooperative) return cudaSuccess;
-  uint64_t most =
-      static_cast<uint64_t>(kMultiprocessors) *
-      blocks_per_multiprocessor(kernel, static_cast<int>(config.block.count()), config.dynamic_shared);
-  if (config.grid.count() <= most) return cudaSuccess;
-  return explain(cudaErrorCooperativeLaunchTooLarge, what,
-                 std::to_string(config.grid.count()) + " blocks must all be resident, and " +
-                     std::to_string(most) + " fit on the device",
-                 "launch at most cudaOccupancyMaxActiveBlocksPerMultiprocessor x multiprocessors blocks");
+cudaError_t check(const Kernel& kernel, const LaunchConfig& config, size_t dynamic) {
+  rules::LaunchArguments a = launch_arguments(*kernel.program, config);
+  a.dynamic_shared = dynamic;
+  a.allowed_dynamic_shared = kernel.max_dynamic_shared;
+  a.non_portable_cluster = kernel.non_portable_cluster;
+  const std::vector<rules::BrokenLaunch> broken = rules::broken_rules(a);
+  if (broken.empty()) return cudaSuccess;
+  return explain(code_of(broken[0].error), "launch of " + readable(kernel.name),
+                 broken[0].what + ": " + broken[0].rule, broken[0].fix);
 }
 
 cudaError_t run(Context& context, const void* function, LaunchConfig config, size_t shared, void* const* args,
@@ -125,13 +52,12 @@ cudaError_t run(Context& context, const void* function, LaunchConfig config, siz
   Kernel* kernel = context.find_kernel(function);
   if (!kernel || !kernel->program) return cudaErrorInvalidDeviceFunction;
   if (!valid_stream(stream)) return cudaErrorInvalidResourceHandle;
-  std::string what = "launch of " + readable(kernel->name);
-  if (cudaError_t e = check_shape(what, config)) return e;
-  if (cudaError_t e = check_threads(what, *kernel->program, config)) return e;
-  if (cudaError_t e = check_shared(what, *kernel, shared)) return e;
+  if (cudaError_t e = check(*kernel, config, shared)) return e;
   config.dynamic_shared = static_cast<uint32_t>(shared);
-  if (cudaError_t e = check_cluster(what, *kernel, config)) return e;
-  if (cudaError_t e = check_cooperative(what, *kernel, config)) return e;
+  if (config.cluster.count() == 0) {
+    const unsigned* required = kernel->program->cluster;
+    config.cluster = {std::max(1u, required[0]), std::max(1u, required[1]), std::max(1u, required[2])};
+  }
   if (!args && !kernel->program->params.empty()) return cudaErrorInvalidValue;
   config.early =
       config.early && context.launch_call + 1 == context.device_calls && context.launch_stream == stream;
@@ -199,14 +125,8 @@ cudaError_t apply(const cudaLaunchAttribute& a, LaunchConfig& config) {
 }  // namespace
 
 int blocks_per_multiprocessor(const Kernel& kernel, int threads, size_t dynamic_shared) {
-  if (threads < 1 || threads > kMaxThreadsPerBlock) return 0;
-  int warps = (threads + kWarpSize - 1) / kWarpSize;
-  int by_threads = kMaxThreadsPerMultiprocessor / kWarpSize / warps;
-  size_t shared = kernel.program->shared_static_bytes + dynamic_shared;
-  if (shared > kSharedPerBlockOptin) return 0;
-  shared = (shared + kSharedUnit - 1) / kSharedUnit * kSharedUnit + kReservedSharedPerBlock;
-  int by_shared = static_cast<int>(kSharedPerMultiprocessor / shared);
-  return std::min({by_threads, by_shared, kMaxBlocksPerMultiprocessor});
+  return rules::blocks_per_multiprocessor(static_cast<uint64_t>(std::max(threads, 0)),
+                                          kernel.program->shared_static_bytes + dynamic_shared);
 }
 
 }  // namespace emu::runtime

@@ -1,0 +1,65 @@
+"""`make run`: the worked programs of all lessons, or of one, on the best device, in one table."""
+
+import math
+import re
+
+from workbook import build, device
+from workbook.base import BUILD, GREEN, OK, RED, WRONG, load_text, table
+from workbook.check import arguments
+from workbook.lessons import lessons
+from workbook.nvcc import registers
+from workbook.run import run
+
+LIMIT_S = 600
+
+
+def registers_of(lesson, result):
+    """Registers per thread: as the program says (GPU), else from the report of ptxas that the build has kept."""
+    reports = list((BUILD / "solutions" / "CMakeFiles").glob(f"solutions.{lesson.name}.object*/{lesson.name}.cu.o.ptxas"))
+    return result.get("registers") or next((r for r in (registers(load_text(p))[0] for p in reports) if r), None) or "n/a"
+
+
+def per_tile(result, stats):
+    """(async copies, thread instructions) for each K step of each output tile, as text. The tile is in the result."""
+    tile = [int(x) for x in re.findall(r"\d+", str(result.get("tile", "")))]
+    if len(tile) != 3 or not stats.get("launches") or not all(result.get(d) for d in "mnk"):
+        return "-", "-"
+    steps = math.prod(math.ceil(result[d] / t) for d, t in zip("mnk", tile)) * stats["launches"]
+    copies = sum(stats.get(key, 0) for key in ("cp_async.issued", "bulk.load.issued", "tensor.load.issued"))
+    return f"{copies / steps:,.0f}", f"{stats.get('thread_instructions', 0) / steps:,.0f}"
+
+
+def row(lesson, choice, done):
+    result = done.result
+    cells = [lesson.name, "x".join(str(result[d]) for d in "mnk") if all(d in result for d in "mnk") else "-", done.verdict]
+    ms = result.get("ms_median")
+    if choice.device == "emu":
+        cells += [len(done.findings) if done.emu else "-", f"{ms:,.0f} ms" if ms else "-", *per_tile(result, done.stats)]
+    else:
+        cells += [f"{ms:.3f} ms", f"{result['ms_min']:.3f} .. {result['ms_max']:.3f}", f"{result['tflops']:.1f}"] if ms else ["-"] * 3
+    return cells + [registers_of(lesson, result)]
+
+
+def climb(wanted=None):
+    chosen, extra = lessons(wanted), arguments()
+    device.asked()
+    names = [lesson.name for lesson in chosen]
+    build.prepare(*[f"solutions.{n}.{d}" for n in names for d in ("gpu", "emu")] if wanted else ["ladder"], again=True)
+    choice = device.choose(toolkit=build.toolkit()[0])
+    print(f"{choice}\n", flush=True)
+
+    runs = [(l, run([l.program(choice.device), *extra], LIMIT_S, json_option=True, **choice.environment)) for l in chosen]
+    if wanted:
+        print(runs[0][1].output.rstrip() + "\n")
+    header = {"emu": ["findings", "emulated in", "async copies/tile", "thread instr/tile"],
+              "gpu": ["median", "min .. max", "TFLOP/s"]}[choice.device]
+    table(["lesson", "m x n x k", "result", *header, "registers"], [row(l, choice, done) for l, done in runs],
+          lambda i, cell: (GREEN if cell == "right" else RED) if i == 2 else None)
+    print()
+    if choice.device == "emu":
+        print("  async copies/tile, thread instr/tile: executed for one K step of one output tile, all threads together")
+        print("  the emulator's time says nothing about a GPU; DEVICE=gpu measures one\n")
+    bad = [(l, done) for l, done in runs if done.verdict != "right"]
+    for lesson, done in bad:
+        print(f"{lesson.name}: {done.verdict}, {done.ended()}" + ("" if wanted else "\n" + done.output.rstrip()))
+    return WRONG if bad else OK

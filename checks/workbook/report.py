@@ -1,0 +1,129 @@
+"""What a person reads of one run: the cause at the line that is wrong, in one screen."""
+
+import re
+
+from workbook import base
+from workbook.base import DIM, GREEN, RED, YELLOW, colour, load_text, paragraph, shown
+
+CONTEXT = 1  # lines before and after the one that is marked
+HEADS = ("  device", "  problem", "  kernel", "  result", "  time", "  cuBLASLt")  # lines of a lesson's program
+
+
+def short(text):
+    """Paths of the checkout as a reader of it writes them."""
+    return text.replace(f"{base.ROOT}/", "")
+
+
+def snippet(file, line, context=CONTEXT):
+    """The source around a line, which has a marker; [] where it cannot be read."""
+    try:
+        text = load_text(file).splitlines()
+    except OSError:
+        return []
+    around = range(max(line - context, 1), min(line + context, len(text)) + 1)
+    return [colour(f"  > {n:4} | {text[n - 1]}", RED) if n == line else colour(f"    {n:4} | {text[n - 1]}", DIM)
+            for n in around if line <= len(text)]
+
+
+def place(finding, source):
+    """(file, line) to mark: that of the student's source, where the finding lies in a function that it calls."""
+    file, line = finding.get("file", ""), finding.get("line", 0)
+    if source and file != str(source):
+        chain = re.search(re.escape(str(source)) + r":(\d+)", finding.get("called_from", "") + finding.get("where", ""))
+        if chain:
+            return str(source), int(chain[1])
+    return file, line
+
+
+def finding_lines(finding, source):
+    """One finding: its id and cause, the lines of both sides, why, and what to try."""
+    out = [colour(f"{finding['id']}: {short(finding['title'])}", RED if finding["severity"] == "error" else YELLOW), ""]
+    file, line = place(finding, source)
+    marked = snippet(file, line) if file else []
+    if marked:
+        out += [f"  {shown(file)}:{line}", *marked]
+    where = finding.get("where", "")
+    where = where[len(f"{finding.get('file')}:{finding.get('line')}"):] if file and where.startswith(file) else where
+    other, at = finding.get("other_file", ""), finding.get("other_line", 0)
+    if other and (other, at) != (file, line):
+        name = "" if other == file else f" ({shown(other)})"
+        out += [f"  the other side{name}:", *snippet(other, at, 0)]
+    out.append("")
+    if not marked and file:
+        out.append(paragraph("at", f"{shown(file)}:{line}"))
+    seen = "" if finding.get("count", 1) == 1 else f"{finding['count']:,} times" + (
+        f", in {finding['seen_in']}" if finding.get("seen_in") else "")
+    rows = [("where", where.strip()), ("state", finding.get("state")), ("why", finding.get("why")), ("try", finding.get("try")),
+            ("seen", ("at least " if finding.get("at_least") else "") + seen if seen else "")]
+    return out + [paragraph(label, short(text)) for label, text in rows if text]
+
+
+def result_lines(output):
+    """What a lesson's program says of the numbers: from 'result' to what is no longer indented under it."""
+    lines = output.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith("  result")), None)
+    if start is None:
+        return []
+    rest = [line for line in lines[start + 1:] if line.startswith("    ")]
+    return [re.sub(r"^  result +(wrong: |error: )?", "", lines[start]), *[line[2:] for line in rest]]
+
+
+def own_lines(output, findings):
+    """What a program printed, without the heads of a lesson's program and without the emulator's words on its findings."""
+    titles, out, inside = {f"{f['id']}: {f['title']}" for f in findings}, [], False
+    for line in output.splitlines():
+        inside = line in titles or (titles and line.startswith("cudaError")) or (inside and line.startswith("  "))
+        if not inside and not line.startswith(HEADS):
+            out.append(line)
+    return out
+
+
+def todo_lines(done, source):
+    """The blank that is open, and nothing else."""
+    said = done.result.get("classification") or next(iter(result_lines(done.output)), "a TODO is still open")
+    number = re.search(r"TODO (\d\d\.\d+)", said)
+    line = next((i for i, text in enumerate(load_text(source).splitlines(), 1) if number and f'"{number[1]}"' in text), 0) if source else 0
+    return [colour(said, YELLOW), ""] + ([f"  {shown(source)}:{line}", *snippet(source, line)] if line else [])
+
+
+def body(done, source=None):
+    """What was found in a run, as lines; [] where it is right and there is nothing to say."""
+    if done.verdict == "todo":
+        return todo_lines(done, source)
+    if done.errors:
+        return finding_lines(done.errors[0], source)
+    if done.verdict == "stopped":
+        return [colour(f"no end within {done.limit_s:g} s", RED), "", *own_lines(done.output, done.findings)[-6:]]
+    numbers = result_lines(done.output)
+    if done.verdict == "wrong" and numbers:
+        return [colour(f"wrong numbers: {numbers[0]}", RED), *numbers[1:9]]
+    if done.verdict != "right":
+        said = [line for line in own_lines(done.output, done.findings) if line.strip()]
+        return [colour(f"the program {done.ended()}", RED), "", *numbers[:3], *said[-8:]]
+    return [line for f in done.findings for line in finding_lines(f, source)]
+
+
+def seen_lines(done, registers=None, spilled=0):
+    """What a run on the emulator executed."""
+    s = done.stats
+    if not s.get("launches"):
+        return ["  no kernel was launched"]
+    n = lambda key: f"{s.get(key, 0):,.0f}"
+    copies = [f"{n(key + '.issued')} {what} of {n(key + '.bytes')} bytes" for key, what in (
+        ("cp_async", "cp.async"), ("bulk.load", "bulk loads"), ("tensor.load", "tensor loads"), ("bulk.store", "bulk stores"),
+        ("tensor.store", "tensor stores")) if s.get(key + ".issued")]
+    rows = [("copies", ", ".join(copies) + (f"; issued by {n('copy.issuing_threads')} threads per CTA" if copies else ""))]
+    if s.get("mbarrier.init"):
+        rows.append(("barriers", f"{n('mbarrier.init')} initialised, {n('mbarrier.phases_completed')} phases, {n('mbarrier.arrivals')} "
+                                 f"arrivals, {n('mbarrier.expect_tx_bytes')} bytes announced, {n('mbarrier.complete_tx_bytes')} landed"))
+    if s.get("wgmma.issued"):
+        rows.append(("products", f"{n('wgmma.issued')} wgmma, {s['wgmma.flop'] / 1e6:,.1f} MFLOP"))
+    rows.append(("executed", f"{n('thread_instructions')} thread instructions: " + ", ".join(
+        f"{s.get('thread_instructions.' + kind, 0):,.0f} {kind}" for kind in ("copy", "memory", "address", "barrier", "math"))))
+    if registers:
+        rows.append(("registers", f"{registers} per thread, {spilled:,} bytes spilled"))
+    return [f"  {label:<10} {text}" for label, text in rows if text]
+
+
+def verdict_colour(verdict):
+    return GREEN if verdict in ("right", "passed") else YELLOW if verdict in ("not run", "skipped", "right, but") else RED

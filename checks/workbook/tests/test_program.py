@@ -1,0 +1,62 @@
+"""Whose host code may stand for whose: a difference inside device functions alone."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import tree  # noqa: F401, makes the package known
+
+from workbook.program import DoesNotCompile, headers, host_text
+
+SOURCE = """#include <vector>
+template <int N>
+__global__ void __launch_bounds__(256) gemm(float* c) {
+  if (c) { c[0] = '}'; }  // }
+  const char* text = "{ \\" {";
+}
+__device__ int table[2] = {1, 2};
+struct Op {
+  __device__ float operator()(float x) const { return 2 * x; }
+  int size;
+};
+__host__ __device__ inline int both(int a) { return a + 1; }
+__device__ void declared(int);
+int main() {
+  gemm<3><<<1, 256>>>(nullptr);
+}
+"""
+
+
+class HostText(unittest.TestCase):
+    def same(self, old, new):
+        self.assertIn(old, SOURCE)
+        return host_text(SOURCE) == host_text(SOURCE.replace(old, new))
+
+    def test_device_code_is_no_host_code(self):
+        for old, new in (("c[0] = '}';", "c[1] = '{'; {}"), ("return 2 * x;", "return 3 * x;"), ("  if (c)", "      if  (c)\n"),
+                         ("  const char* text", "  // a comment with a }\n  const char* text"), ("#include <vector>", "#include <cstdio>")):
+            self.assertTrue(self.same(old, new), new)
+
+    def test_all_else_is(self):
+        for old, new in (("{1, 2}", "{1, 3}"), ("return a + 1;", "return a + 2;"), ("int size;", "int size, more;"), ("gemm<3>", "gemm<4>"),
+                         ("float* c)", "float* c, int n)"), ("(256) gemm", "(128) gemm"), ("void declared(int)", "void declared(long)")):
+            self.assertFalse(self.same(old, new), new)
+
+    def test_a_body_that_never_closes_takes_the_rest_with_it(self):
+        self.assertFalse(self.same('"{ \\" {";\n}', '"{ \\" {";\n'))
+
+
+class Compiler(unittest.TestCase):
+    def test_where_it_complains(self):
+        said = 'a b.cu(12): error: x\nc.cu:3:7: error: y\nd.cu(4): warning: z\ne.cuh(5): catastrophic error: no file\n'
+        self.assertEqual([w[:2] for w in DoesNotCompile(said).where], [("a b.cu", 12), ("c.cu", 3), ("e.cuh", 5)])
+
+    def test_headers_of_a_dependency_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            depends = Path(folder, "x.d")
+            depends.write_text(f"x.ptx : x.cu \\\n  {tree.TOOL.parents[1]}/common/a\\ b.cuh \\\n /usr/include/stdio.h\n")
+            self.assertEqual(headers(depends), [str(tree.TOOL.parents[1] / "common/a b.cuh")])
+
+
+if __name__ == "__main__":
+    unittest.main()

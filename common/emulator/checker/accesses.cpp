@@ -1,0 +1,344 @@
+#include "emulator/checker/accesses.hpp"
+
+namespace emu::check {
+
+namespace {
+
+// The bits in which the tags differ from the first of them.
+inline Tag differing(const Tag* tags, size_t count) {
+  Tag bits = 0;
+  for (size_t i = 0; i < count; ++i) bits |= tags[i] ^ tags[0];
+  return bits;
+}
+
+// The end of the run of equal tags that starts at `from`; all_same: they are all equal.
+size_t run_end(const Tag* tags, size_t from, size_t count, bool all_same) {
+  if (all_same) return count;
+  size_t end = from + 1;
+  while (end < count && tags[end] == tags[from]) ++end;
+  return end;
+}
+
+// The usual size of an access by itself, for the compiler.
+bool all_equal(const Tag* tags, uint32_t bytes) {
+  return !(bytes == 4 ? differing(tags, 4) : differing(tags, bytes));
+}
+void fill(Tag* tags, uint32_t bytes, Tag value) {
+  if (bytes == 4)
+    std::fill_n(tags, 4, value);
+  else
+    std::fill_n(tags, bytes, value);
+}
+
+}  // namespace
+
+void AccessRule::clear() {
+  shared_.clear();
+  last_cta_ = nullptr;
+  written_by_.clear();
+  global().clear();
+}
+
+void AccessRule::cta_started(const Cta& cta) {
+  shared_[&cta] = std::make_unique<Shadow>(cta.shared.size());
+  last_cta_ = nullptr;
+}
+
+void AccessRule::cta_ended(const Cta& cta) {
+  shared_.erase(&cta);
+  written_by_.forget(cta);
+  last_cta_ = nullptr;
+}
+
+Shadow* AccessRule::shadow_of(const Cta& cta) {
+  if (&cta == last_cta_) return last_shadow_;
+  const auto it = shared_.find(&cta);
+  last_cta_ = &cta;
+  return last_shadow_ = it == shared_.end() ? nullptr : it->second.get();
+}
+
+Tag AccessRule::writer(const Cta& cta, uint64_t address) {
+  Shadow* shadow = shadow_of(cta);
+  return shadow && address < shadow->size() ? shadow->writes()[address] : 0;
+}
+
+size_t AccessRule::shadow_bytes() {
+  size_t tags = 0;
+  global().each([&](std::vector<Tag>& page) { tags += page.size(); });
+  for (auto& [cta, shadow] : shared_) tags += 2 * shadow->size();
+  return tags * sizeof(Tag);
+}
+
+void AccessRule::start() {
+  tell_.next_event();
+  good_write_ = good_read_ = good_writer_ = good_readers_ = combined_from_ = 0;
+  readers_.start();
+}
+
+// ---- reads
+
+// One byte's writer, which is neither nobody nor one whom all is plain with.
+void AccessRule::check_writer(const Accessor& who, Tag writer, uint64_t address, Space space) {
+  if (!past_.ordered(who, writer))
+    return conflicts_.meet({who, false, past_.first_unordered(who, writer), true, address, space});
+  const Accessor all = who.whole_group();
+  const bool same_for_all = past_.ordered(all, writer);
+  const Record::Kind kind = past_.records.of(writer).kind;
+  if (kind == Record::Kind::op) mbarriers_.mark_used(same_for_all ? all : who, writer);
+  if (kind == Record::Kind::threads) cluster_.check_read(who, writer, address);
+  proxies_.check(who, writer, address, space);
+  if (same_for_all) good_write_ = writer;
+}
+
+void AccessRule::check_written(const Accessor& who, const Tag* write, size_t bytes, uint64_t address,
+                               Space space) {
+  uint32_t record = 0, lanes = 0;  // of the latest record of threads, the lanes that all is well with
+  const bool all_same = !differing(write, bytes);
+  for (size_t i = 0; i < bytes;) {
+    const Tag writer = write[i];
+    if (writer >> 5 == record && lanes >> Records::lane_of(writer) & 1) {
+      ++i;
+      continue;
+    }
+    const size_t end = run_end(write, i, bytes, all_same);
+    if (!writer) {
+      if (space == Space::shared) unwritten_.read(who, address + i);
+    } else if (writer != good_write_) {
+      const uint32_t plain = past_.plain_lanes(who, writer, who.async_proxy());
+      if (plain >> Records::lane_of(writer) & 1) {
+        record = writer >> 5;
+        lanes = plain;
+        if (lanes == ~0u && differing(write + i, bytes - i) < 32) return;  // the same warp wrote all the rest
+      } else {
+        check_writer(who, writer, address + i, space);
+      }
+    }
+    i = end;
+  }
+}
+
+// The readers of a byte when another joins them. What an operation is ordered after, it stands for.
+Tag AccessRule::with_reader(const Accessor& who, Tag readers, Tag me) {
+  if (!who.op) return past_.records.combine(readers, me);
+  Tag kept = 0;
+  past_.records.each(readers, [&](Tag t) {
+    if (!past_.ordered(who, t)) kept = past_.records.combine(kept, t);
+  });
+  return past_.records.combine(kept, me);
+}
+
+void AccessRule::join_readers(const Accessor& who, Tag* read, size_t bytes, Tag me) {
+  const bool all_same = !differing(read, bytes);
+  for (size_t i = 0; i < bytes;) {
+    const size_t end = run_end(read, i, bytes, all_same);
+    const Tag prior = read[i];
+    Tag next = me;
+    if (prior && prior == combined_from_) {
+      next = combined_to_;
+    } else if (prior && past_.records.seen_in(prior, me)) {
+      next = prior;  // whoever writes later must know of them all in any case
+    } else if (prior && prior != me && !past_.settled(who, prior, &good_read_)) {
+      next = with_reader(who, prior, me);
+      if (who.op) combined_from_ = prior, combined_to_ = next;
+    }
+    if (next != prior) std::fill(read + i, read + end, next);
+    i = end;
+  }
+}
+
+// read: null for global memory, whose readers are kept by words.
+void AccessRule::check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me,
+                            uint64_t address, Space space) {
+  check_written(who, write, bytes, address, space);
+  if (read) join_readers(who, read, bytes, me);
+}
+
+// ---- writes
+
+// The lanes of a warp that execute a store of the copy engine together, of the same bytes to the same place, store what one
+// of them stores.
+bool AccessRule::same_store(const Accessor& who, Tag writers) const {
+  if (!who.op || (who.op->kind != AsyncOp::Kind::bulk_store && who.op->kind != AsyncOp::Kind::tensor_store))
+    return false;
+  bool all = true;
+  past_.records.each(writers, [&](Tag t) {
+    const Operation* other = past_.operation(t);
+    const bool same = other && other->turn == who.op->turn && other->kind == who.op->kind &&
+                      other->from == who.op->from && other->to == who.op->to && other->bytes == who.op->bytes;
+    all = all && (same || past_.ordered(who, t));
+  });
+  return all;
+}
+
+// The writers of a byte when a reduction joins them: whoever reads must know of all that it is not ordered after, and
+// other reductions must know of the ordinary write before.
+Tag AccessRule::with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space) {
+  Tag kept = 0, race = 0;
+  past_.records.each(writers, [&](Tag t) {
+    const bool ordered = past_.ordered(who, t), reduces = past_.reduces(t);
+    if (!ordered && !reduces) race = t;
+    if (!reduces || !(ordered || past_.implied(t, me))) kept = past_.records.combine(kept, t);
+  });
+  if (race) conflicts_.meet({who, true, race, true, address, space});
+  return past_.records.combine(kept, me);
+}
+
+// The writers of a byte after this write to it.
+Tag AccessRule::over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, Space space) {
+  if (who.op && past_.reduces(me)) return with_reduction(who, writer, me, address, space);
+  if (past_.settled(who, writer, &good_writer_)) return me;
+  if (same_store(who, writer)) return past_.records.combine(writer, me);  // a reader must know of all
+  // Lanes of one instruction may store to one place: the value of one of them stays.
+  const Record &mine = past_.records.of(me), &theirs = past_.records.of(writer);
+  const bool one_instruction =
+      mine.kind == Record::Kind::threads && theirs.kind == mine.kind && theirs.source == mine.source;
+  if (!one_instruction)
+    conflicts_.meet({who, true, past_.first_unordered(who, writer), true, address, space});
+  return me;
+}
+
+void AccessRule::check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me,
+                             uint64_t address, Space space) {
+  const bool one_writer = !differing(write, bytes), one_reader = !read || !differing(read, bytes);
+  for (size_t i = 0; i < bytes;) {
+    const size_t writes_end = run_end(write, i, bytes, one_writer);
+    const size_t end = read ? std::min(writes_end, run_end(read, i, bytes, one_reader)) : writes_end;
+    const Tag readers = read ? read[i] : 0, writer = write[i];
+    Tag now = me;
+    if (readers && !past_.settled(who, readers, &good_readers_))
+      conflicts_.meet({who, true, past_.first_unordered(who, readers), false, address + i, space});
+    else if (writer)
+      now = over_writer(who, writer, me, address + i, space);
+    std::fill(write + i, write + end, now);
+    i = end;
+  }
+  if (read) std::fill(read, read + bytes, 0u);
+}
+
+void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write) {
+  if (range.space == Space::shared) {
+    Shadow* shadow = shadow_of(*range.owner);
+    if (!shadow || range.address + range.bytes > shadow->size()) return;
+    Tag* writes = shadow->writes() + range.address;
+    Tag* reads = shadow->reads() + range.address;
+    if (write)
+      check_write(who, writes, reads, range.bytes, me, range.address, Space::shared);
+    else
+      check_read(who, writes, reads, range.bytes, me, range.address, Space::shared);
+    return;
+  }
+  seam_.check(who, range.address, range.bytes, write);
+  if (write)
+    readers_.check_write(who, range.address, range.bytes);
+  else
+    readers_.note_read(who, range.address, range.bytes, me);
+  each_page_of(range.address, range.bytes, [&](uint64_t address, uint64_t offset, uint64_t here) {
+    if (write)
+      check_write(who, &global().written.at(address).last[offset], nullptr, here, me, address, Space::global);
+    else if (Writers* page = global().written.find(address))
+      check_read(who, &page->last[offset], nullptr, here, me, address, Space::global);
+  });
+}
+
+// ---- a warp's access
+
+// A record of this warp's threads at this instruction; the latest one serves again while nothing was released.
+uint32_t AccessRule::thread_record(const Accessor& who, bool write, bool again) {
+  WarpRecords& mine = written_by_.of(who.warp());
+  if (mine.steps != who.self->steps) {
+    mine.block = past_.records.add_epochs(who.self->epoch);
+    mine.steps = who.self->steps;
+  }
+  LastRecord& last = mine.last[write][again];
+  if (last.source == who.inst->source && last.block == mine.block) return last.record;
+  Record r;
+  r.kind = Record::Kind::threads;
+  r.again = again;
+  r.warp = static_cast<uint16_t>(who.warp().index);
+  r.rank = static_cast<uint16_t>(who.cta().cluster_rank);
+  r.cluster = who.cluster().index;
+  r.source = who.inst->source;
+  r.detail = mine.block;
+  last = {who.inst->source, past_.records.add(r), mine.block};
+  return last.record;
+}
+
+const AccessRule::SeenRecord& AccessRule::look_up(const Accessor& who, SeenRecord& seen, Tag tag) {
+  const Record& r = past_.records.of(tag);
+  seen = {tag >> 5, past_.plain_lanes(who, tag, false), 0, false};
+  seen.mine = r.kind == Record::Kind::threads && Past::of_warp(r, who);
+  if (seen.mine) seen.again = ~lanes_at_least(past_.records.epochs(r).data(), who.self->epoch.data());
+  return seen;
+}
+
+// The tags of the lanes of one access, made when they are first needed.
+struct AccessRule::LaneTags {
+  AccessRule& rule;
+  const Accessor& who;
+  bool write;
+  Tag records[2] = {0, 0};  // without and with `again`
+  Tag of(int lane, bool again) { return record(again) | static_cast<Tag>(lane); }
+  Tag record(bool again) {
+    if (!records[again]) records[again] = rule.thread_record(who, write, again) << 5;
+    return records[again];
+  }
+};
+
+// The usual access: one thread wrote all the bytes last, at most one has read them since, and both are this thread or known
+// to have come before. Then it is done.
+inline bool AccessRule::usual_access(const Accessor& who, const AccessEvent& e, Shadow& shadow,
+                                     SeenRecord (&seen)[2], LaneTags& tags, bool* again) {
+  const int l = who.lane();
+  Tag* writes = shadow.writes() + e.addr[l];
+  Tag* reads = shadow.reads() + e.addr[l];
+  const Tag writer = *writes, reader = *reads;
+  bool usual = (tags.write || writer) && all_equal(writes, e.bytes) && all_equal(reads, e.bytes);
+  if (reader) {
+    const SeenRecord& r = look(who, seen[0], reader);
+    *again = !tags.write && r.again >> l & 1 && Records::lane_of(reader) == l;
+    usual = usual && r.ordered(reader, l);
+  }
+  if (writer) usual = usual && look(who, seen[1], writer).ordered(writer, l);
+  if (!usual) return false;
+  fill(tags.write ? writes : reads, e.bytes, tags.of(l, *again));
+  if (tags.write && reader) fill(reads, e.bytes, 0);
+  return true;
+}
+
+void AccessRule::access(const Accessor& warp, const AccessEvent& e) {
+  Accessor who = warp;
+  const bool write = e.kind != AccessKind::read;
+  SeenRecord seen[2];
+  LaneTags tags{*this, who, write};
+  for (uint32_t left = e.mask; left; left &= ~who.lanes) {
+    const int l = __builtin_ctz(left);
+    who.lanes = 1u << l;
+    bool again = false;
+    if (e.space == Space::shared) {
+      Shadow* shadow = shadow_of(*e.owner[l]);
+      if (!shadow || usual_access(who, e, *shadow, seen, tags, &again)) continue;
+      // Other lanes that read the same bytes join the readers together.
+      if (!write)
+        for (uint32_t others = left & (left - 1); others; others &= others - 1) {
+          const int other = __builtin_ctz(others);
+          if (e.addr[other] == e.addr[l] && e.owner[other] == e.owner[l]) who.lanes |= 1u << other;
+        }
+    }
+    const Tag me =
+        who.lanes == 1u << l ? tags.of(l, again) : past_.records.lanes(tags.record(false) >> 5, who.lanes);
+    check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me,
+                write);
+  }
+}
+
+// No weak access has written the bytes so far: now they are not uninitialised.
+void AccessRule::strong_access(const AccessEvent& e) {
+  if (e.space != Space::shared || e.kind == AccessKind::read) return;
+  for_lanes(e.mask, [&](int l) {
+    if (Shadow* shadow = shadow_of(*e.owner[l]))
+      std::replace(shadow->writes() + e.addr[l], shadow->writes() + e.addr[l] + e.bytes, Tag{0},
+                   Records::kStrong);
+  });
+}
+
+}  // namespace emu::check

@@ -1,0 +1,117 @@
+// Every access against the last write and the reads since, byte by byte.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "emulator/checker/cluster_memory.hpp"
+#include "emulator/checker/conflicts.hpp"
+#include "emulator/checker/global_readers.hpp"
+#include "emulator/checker/grid_seam.hpp"
+#include "emulator/checker/proxies.hpp"
+
+namespace emu::check {
+
+class AccessRule {
+ public:
+  AccessRule(Past& past, Mbarriers& mbarriers, Conflicts& conflicts, ProxyRule& proxies, ClusterRule& cluster,
+             GridSeamRule& seam, Unwritten& unwritten, Teller& tell)
+      : past_(past),
+        mbarriers_(mbarriers),
+        conflicts_(conflicts),
+        proxies_(proxies),
+        cluster_(cluster),
+        seam_(seam),
+        unwritten_(unwritten),
+        tell_(tell),
+        readers_(past, conflicts) {}
+
+  void clear();
+  void cta_started(const Cta& cta);
+  void cta_ended(const Cta& cta);
+
+  GlobalShadow& global() { return readers_.shadow(); }
+  // Who wrote that byte of a CTA's shared memory last; 0: nobody, or there is no such byte.
+  Tag writer(const Cta& cta, uint64_t address);
+
+  // An access of a warp's threads, or of an engine, begins: what was found out for the one before is not its own.
+  void start();
+  void access(const Accessor& warp, const AccessEvent& e);
+  void strong_access(const AccessEvent& e);  // orders its threads: here it only counts as a write
+  void check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write);
+  void allocated(uint64_t address, uint64_t bytes) { readers_.forget(address, bytes); }
+
+  // ---- what nobody can ask about any more (collect.cpp)
+  template <class F>
+  void replace_tags(F f) {  // every tag t that is not 0 by f(t)
+    for (auto& [cta, shadow] : shared_) shadow->replace(f);
+    global().each([&](std::vector<Tag>& tags) { check::replace_tags(tags, f); });
+  }
+  void forget_records() { written_by_.clear(); }
+  size_t shadow_bytes();
+
+ private:
+  Past& past_;
+  Mbarriers& mbarriers_;
+  Conflicts& conflicts_;
+  ProxyRule& proxies_;
+  ClusterRule& cluster_;
+  GridSeamRule& seam_;
+  Unwritten& unwritten_;
+  Teller& tell_;
+  GlobalReaders readers_;
+
+  std::map<const Cta*, std::unique_ptr<Shadow>> shared_;
+  const Cta* last_cta_ = nullptr;
+  Shadow* last_shadow_ = nullptr;
+  Shadow* shadow_of(const Cta& cta);
+
+  // Tags that the accessor at hand has been found to be ordered after: neighbouring bytes mostly share theirs.
+  Tag good_write_ = 0, good_read_ = 0, good_writer_ = 0, good_readers_ = 0;
+  Tag combined_from_ = 0, combined_to_ = 0;
+
+  // The latest records of a warp's threads, for reuse.
+  struct LastRecord {
+    int32_t source = -1;
+    uint32_t record = 0, block = 0;
+  };
+  struct WarpRecords {
+    uint64_t steps = 0;     // of the warp, when its epochs were kept
+    uint32_t block = 0;     // where
+    LastRecord last[2][2];  // by write and `again`
+  };
+  PerWarp<WarpRecords> written_by_;
+  uint32_t thread_record(const Accessor& who, bool write, bool again);
+
+  // What the accessor has to do with the record of a tag; kept while neighbouring lanes meet the same record.
+  struct SeenRecord {
+    uint32_t record = 0;
+    uint32_t plain = 0;  // lanes whose access all lanes of the instruction are ordered after
+    uint32_t again = 0;  // mine: lanes that have released since
+    bool mine = false;   // of the warp itself
+    bool ordered(Tag tag, int lane) const {
+      return plain >> Records::lane_of(tag) & 1 || (mine && Records::lane_of(tag) == lane);
+    }
+  };
+  const SeenRecord& look(const Accessor& who, SeenRecord& seen, Tag tag) {
+    return tag >> 5 == seen.record ? seen : look_up(who, seen, tag);
+  }
+  const SeenRecord& look_up(const Accessor& who, SeenRecord& seen, Tag tag);
+  struct LaneTags;
+
+  bool usual_access(const Accessor& who, const AccessEvent& e, Shadow& shadow, SeenRecord (&seen)[2],
+                    LaneTags& tags, bool* again);
+  void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
+                  Space space);
+  void check_written(const Accessor& who, const Tag* write, size_t bytes, uint64_t address, Space space);
+  void check_writer(const Accessor& who, Tag writer, uint64_t address, Space space);
+  void join_readers(const Accessor& who, Tag* read, size_t bytes, Tag me);
+  void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
+                   Space space);
+  Tag over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, Space space);
+  bool same_store(const Accessor& who, Tag writers) const;
+  Tag with_reader(const Accessor& who, Tag readers, Tag me);
+  Tag with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space);
+};
+
+}  // namespace emu::check

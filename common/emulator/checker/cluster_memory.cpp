@@ -1,0 +1,117 @@
+#include "emulator/checker/cluster_memory.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace emu::check {
+
+void ClusterRule::used(const Warp& w, const Inst& in, int lane, const Cta& owner) {
+  if (!order_.cta(owner).running) return;  // it is too late for cta_ends()
+  const WarpOrder& order = order_.warp(w);
+  remote_[&owner][order.thread(lane)] = {order.epoch[static_cast<size_t>(lane)], in.source};
+}
+
+void ClusterRule::arrived(const Warp& w, const Inst& in, int lane, uint32_t before) {
+  WarpOrder& order = order_.warp(w);
+  uint32_t& handed_over = order.handed_over[static_cast<size_t>(lane)];
+  if (handed_over == before) return;  // relaxed: nothing was published
+  const auto& qualifiers = tell_.program().sources[static_cast<size_t>(in.source)]->modifiers;
+  if (order.lanes[static_cast<size_t>(lane)].memory_fence ||
+      std::find(qualifiers.begin(), qualifiers.end(), "cluster") != qualifiers.end())
+    return;
+  auto& weak = weak_[order.cluster->index][order.thread(lane)];
+  if (weak.empty() || weak.back().released != before) weak.push_back({handed_over, 0, before, in.source});
+  weak.back().last = handed_over;
+  handed_over = before;
+}
+
+// The release that handed it over must have had the scope of the cluster.
+void ClusterRule::check_read(const Accessor& who, Tag writer, uint64_t address) {
+  const Record& r = past_.records.of(writer);
+  if (r.cluster != who.cluster().index || r.rank == who.cta().cluster_rank) return;
+  const int lane = Records::lane_of(writer);
+  const Component thread = who.cluster().thread(r.rank, r.warp, lane);
+  const auto arrivals = weak_.find(r.cluster);
+  if (arrivals == weak_.end()) return;
+  const auto found = arrivals->second.find(thread);
+  if (found == arrivals->second.end()) return;
+  for (const Knowledge& k : who.self->knowledge) {
+    const uint32_t known = k.clock.get(Clock::order, thread);
+    for (const WeakArrivals& weak : found->second)
+      if ((k.mask & who.lanes) && known >= weak.first && known <= weak.last &&
+          past_.records.epoch(r, lane) > weak.released)
+        return tell_scope(who, writer, weak, address);
+  }
+}
+
+void ClusterRule::tell_scope(const Accessor& who, Tag writer, const WeakArrivals& weak, uint64_t address) {
+  const Record& r = past_.records.of(writer);
+  Finding f(Id::arrive_scope);
+  f.title = "an arrive in another CTA hands over what its thread wrote, with a release for its own CTA only";
+  f.other_line = tell_.line(*who.inst);
+  f.state = text("shared memory at ", tell_.program().shared_name(static_cast<uint32_t>(address)),
+                 ": written at ", tell_.line(r.source).text(), ", read at ", f.other_line.text());
+  f.why =
+      "Without qualifiers mbarrier.arrive is .release.cta: writes before it are visible to the CTA of the "
+      "thread, not to the CTA that the mbarrier lies in.";
+  f.hint = "mbarrier.arrive.release.cluster.shared::cluster, and a wait with .acquire.cluster";
+  tell_.tell_at(std::move(f), weak.source, *who.cluster().ctas[r.rank].cta, r.warp,
+                text("warp ", r.warp, " lane ", Records::lane_of(writer), " of the CTA of rank ", r.rank));
+}
+
+// A CTA must not end while others of its cluster may still use its memory: some thread of it must know that they are
+// through.
+void ClusterRule::cta_ends(const Cta& cta) {
+  const auto uses = remote_.find(&cta);
+  if (uses == remote_.end()) return;
+  const std::map<Component, Use> mine = std::move(uses->second);
+  remote_.erase(uses);
+  for (auto& [thread, use] : mine) {
+    bool known_here = false;
+    for (const WarpOrder& w : order_.cta(cta).warps)
+      for (const Knowledge& k : w.knowledge)
+        known_here = known_here || k.clock.get(Clock::order, thread) >= use.epoch;
+    if (known_here) continue;
+    Finding f(Id::cluster_exit);
+    f.title = "a thread uses the shared memory of another CTA of its cluster, which may have ended by then";
+    f.why =
+        "The shared memory of a CTA is gone when its threads have exited; nothing makes this one wait for the "
+        "access or arrival.";
+    f.hint =
+        "end with a cluster barrier (barrier.cluster.arrive, barrier.cluster.wait), or wait for the last "
+        "arrivals before the CTA ends";
+    tell_.tell_at(std::move(f), use.source, cta, -1, "into " + cta.text());
+    return;
+  }
+}
+
+void ClusterRule::drop_arrivals() {
+  for (auto cluster = weak_.begin(); cluster != weak_.end();) {
+    const ClusterOrder* running = order_.find(cluster->first);
+    if (!running) {
+      cluster = weak_.erase(cluster);
+      continue;
+    }
+    std::map<Component, std::set<uint32_t>> epochs;  // of the accesses that are remembered, by thread
+    past_.records.each_marked([&](const Record& r) {
+      if (r.kind != Record::Kind::threads || r.cluster != cluster->first) return;
+      for (uint32_t l = 0; l < 32; ++l)
+        epochs[running->thread(r.rank, r.warp, static_cast<int>(l))].insert(
+            past_.records.epoch(r, static_cast<int>(l)));
+    });
+    for (auto& [thread, arrivals] : cluster->second) {
+      const auto& mine = epochs[thread];
+      const uint32_t now = arrivals.empty() ? 0 : arrivals.back().released;
+      arrivals.erase(std::remove_if(arrivals.begin(), arrivals.end(),
+                                    [&](const WeakArrivals& weak) {
+                                      const auto next = mine.upper_bound(weak.released);
+                                      return weak.released != now &&
+                                             (next == mine.end() || *next > weak.last);
+                                    }),
+                     arrivals.end());
+    }
+    ++cluster;
+  }
+}
+
+}  // namespace emu::check

@@ -1,0 +1,51 @@
+// The shared memory of other CTAs of the cluster: whether they are still there, and whether an arrive handed its writes over
+// to the whole cluster.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "emulator/checker/teller.hpp"
+
+namespace emu::check {
+
+class ClusterRule {
+ public:
+  ClusterRule(Ordering& order, Past& past, Teller& tell) : order_(order), past_(past), tell_(tell) {}
+  void clear() {
+    remote_.clear();
+    weak_.clear();
+  }
+  // A thread uses the shared memory of another CTA, or arrives on an mbarrier there.
+  void used(const Warp& w, const Inst& in, int lane, const Cta& owner);
+  // An arrive on an mbarrier of another CTA has published what the lane knows; until then it had handed over its accesses
+  // up to the step `before`.
+  void arrived(const Warp& w, const Inst& in, int lane, uint32_t before);
+  // What a thread of another CTA wrote is read.
+  void check_read(const Accessor& who, Tag writer, uint64_t address);
+  void cta_ends(const Cta& cta);
+
+  void drop_arrivals();  // those that no marked record depends on (collect.cpp)
+
+ private:
+  struct Use {
+    uint32_t epoch = 0;
+    int32_t source = -1;
+  };
+  // Arrivals of a thread in other CTAs with .release.cta, its releases of epochs first..last: they order its reads (a
+  // stage is handed back), but what it wrote after epoch `released` is not handed to the other CTA.
+  struct WeakArrivals {
+    uint32_t first = 0, last = 0, released = 0;
+    int32_t source = -1;
+  };
+  Ordering& order_;
+  Past& past_;
+  Teller& tell_;
+  std::map<const Cta*, std::map<Component, Use>>
+      remote_;  // by the CTA that is used: the latest use of each thread
+  std::map<uint32_t, std::map<Component, std::vector<WeakArrivals>>> weak_;  // by cluster and thread
+
+  void tell_scope(const Accessor& who, Tag writer, const WeakArrivals& weak, uint64_t address);
+};
+
+}  // namespace emu::check

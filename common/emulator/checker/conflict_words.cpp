@@ -1,0 +1,164 @@
+// From the cause of a conflict to a sentence: what happened, why it is wrong, what to do.
+#include "emulator/checker/conflicts.hpp"
+
+namespace emu::check {
+
+namespace {
+
+Finding finding(Id id, const std::string& title, const char* why, const char* hint) {
+  Finding f(id);
+  f.title = title;
+  f.why = why;
+  f.hint = hint;
+  return f;
+}
+
+constexpr const char* kNotLanded = "a tile is read before the reader knows that its bytes have landed";
+constexpr const char* kWaitForCopy =
+    "wait on the copy's mbarrier, for the parity of this phase, before the first read";
+
+}  // namespace
+
+void Conflicts::tell(const Conflict& c, const Cause& cause) {
+  const Record& r = past_.records.of(c.prior);
+  const Operation* before = past_.operation(c.prior);
+  if (cause.kind == Cause::Kind::load_unannounced)
+    return mbarriers_.tell_unannounced(*cause.bar, c.write ? *c.who.op : *before, *c.who.inst);
+  if (cause.kind == Cause::Kind::wrong_parity) {
+    // The wait that was wrong is that of whoever read.
+    const bool earlier_read = c.write;
+    Finding f = mbarriers_.wrong_parity(*cause.bar, *cause.wait, cause.needed, c.who.cta(),
+                                        earlier_read ? r.warp : c.who.warp().index,
+                                        earlier_read ? Records::lane_of(c.prior) : c.who.lane());
+    f.other_line = cause.by_earlier ? tell_.line(r.source) : tell_.line(*c.who.inst);
+    return tell_.tell(std::move(f), c.who, r.source);
+  }
+  Finding f = words(c, cause);
+  if (f.state.empty())
+    f.state = tell_.place(c.space, c.address) + ": touched before by " + tell_.describe(c.prior);
+  tell_.tell(std::move(f), c.who, r.source);
+}
+
+Finding Conflicts::words(const Conflict& c, const Cause& cause) {
+  using Kind = Cause::Kind;
+  const Operation* before = past_.operation(c.prior);
+  switch (cause.kind) {
+    case Kind::copy_not_waited_for:
+      return copy_not_waited_for(c);
+    case Kind::load_not_waited_for:
+      return load_not_waited_for(cause);
+    case Kind::load_over_load:
+      return finding(
+          Id::overwritten_while_landing,
+          "a copy overwrites a stage whose previous copy nobody is known to have waited for",
+          "The thread that issues this copy is not ordered after the completion of the copy before it.",
+          "wait until the stage has been read: an empty barrier, or a barrier of the CTA, between the two");
+    case Kind::global_overwritten:
+      return global_overwritten(c);
+    case Kind::source_reused:
+      return finding(
+          Id::source_reused_before_read, "shared memory is overwritten while a store may still be reading it",
+          "A bulk store reads its source after the instruction; only the issuing thread's "
+          "cp.async.bulk.wait_group.read says that it has, and other threads learn it through a barrier after "
+          "that wait.",
+          "commit the store's group, wait_group.read in the issuing thread, then a barrier, then reuse the "
+          "buffer");
+    case Kind::read_ahead:
+      return read_ahead(c);
+    case Kind::stage_overwritten:
+      return finding(
+          Id::overwritten_while_read, "a copy overwrites a stage that may still be read",
+          before && before->kind == AsyncOp::Kind::wgmma
+              ? "A wgmma reads its operands until wgmma.wait_group; the thread that refills the stage is not "
+                "ordered after that wait."
+              : "The thread that issues the copy has not acquired the release of the stage's last reader.",
+          "let every reader arrive on an empty barrier after its last read (after the wgmma wait), and let the "
+          "producer wait for it before it issues the copy");
+    case Kind::not_stored:
+      return finding(
+          Id::read_before_stored,
+          c.write ? "global memory is overwritten while a store to it may still be in flight"
+                  : "global memory is read while a bulk store to it may still be in flight",
+          "The store is complete after cp.async.bulk.wait_group (without .read) in the thread that issued it; "
+          ".read only says that the source has been read.",
+          "wait_group 0 without .read, then order the reader after that thread");
+    case Kind::operand_overwritten:
+      return finding(
+          Id::overwritten_while_read, "a thread overwrites an operand that a wgmma may still be reading",
+          "A wgmma reads its operands until wgmma.wait_group covers it, and other threads know that only "
+          "through a barrier after it.",
+          "wgmma.wait_group, then a barrier, then write the tile");
+    case Kind::race_with_engine:
+      return race_with_engine(c);
+    default:
+      return finding(Id::data_race,
+                     text("two threads ", c.write && c.prior_is_write ? "write" : "use",
+                          " the same bytes without any order between them"),
+                     "No barrier, mbarrier or fence with an atomic orders the two accesses.",
+                     "put a barrier between them, or let only one thread write");
+  }
+}
+
+Finding Conflicts::copy_not_waited_for(const Conflict& c) {
+  return finding(
+      c.write ? Id::overwritten_while_landing : Id::read_before_landed,
+      c.write ? "bytes are overwritten while a cp.async to them may still be in flight"
+              : "bytes of a cp.async are read by a thread that does not know that they have landed",
+      "A cp.async is complete for the thread that issued it after its cp.async.wait_group, and for other "
+      "threads only when that thread then meets them at a barrier (or when they wait on an mbarrier the copy "
+      "arrives on).",
+      "wait for the group (commit_group, then wait_group with few enough groups pending), then __syncthreads");
+}
+
+Finding Conflicts::load_not_waited_for(const Cause& cause) {
+  Finding f = finding(Id::read_before_landed, kNotLanded, "", kWaitForCopy);
+  f.why = text("The reader has not seen phase ", cause.needed - 1,
+               cause.bar ? " of " + cause.bar->bar->name() : "",
+               " complete. A copy is in flight from its issue until the barrier's arrivals are in and its "
+               "pending bytes are zero.");
+  return f;
+}
+
+Finding Conflicts::global_overwritten(const Conflict& c) {
+  if (const Operation* before = past_.operation(c.prior))
+    return finding(
+        Id::overwritten_while_read,
+        text("global memory is overwritten while ", before->words(), " may still be reading it"),
+        "A copy reads its source until it completes; the writer has seen neither the phase of its mbarrier nor "
+        "its group complete.",
+        "wait for the copy first, and hand that on to the writer: a barrier, or in another CTA a flag with "
+        "release and acquire");
+  return finding(
+      Id::overwritten_while_read,
+      text(c.who.op->words(), " overwrites global memory that a thread may still be reading"),
+      "Nothing orders the thread that issues the store after the thread that reads.",
+      "put a barrier between the read and the issue of the store; between CTAs a flag with release and "
+      "acquire");
+}
+
+Finding Conflicts::read_ahead(const Conflict& c) {
+  const Record& r = past_.records.of(c.prior);
+  Finding f = finding(
+      Id::read_before_landed, kNotLanded,
+      "The reader went on to this fill of the stage without waiting for it: it was read before the copy had "
+      "even been issued.",
+      kWaitForCopy);
+  f.line = tell_.line(r.source);
+  f.other_line = tell_.line(*c.who.inst);
+  f.where = text(f.line.text(), "  ", c.who.cta().text(), " warp ", r.warp);
+  Teller::set_place(f, c.who.cta(), r.warp);
+  f.state = text(tell_.place(c.space, c.address), ": ", c.who.op->words(), " at ", f.other_line.text(),
+                 " writes it");
+  return f;
+}
+
+Finding Conflicts::race_with_engine(const Conflict& c) {
+  return finding(
+      Id::data_race,
+      text(c.who.op->words(), c.write ? " writes" : " reads",
+           " bytes that a thread touches without any order between the two"),
+      "Neither a barrier nor an mbarrier orders the thread's access before the operation.",
+      "in the writing threads: fence.proxy.async, then a barrier with the thread that issues the operation");
+}
+
+}  // namespace emu::check

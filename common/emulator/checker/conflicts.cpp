@@ -1,0 +1,76 @@
+// From a conflict to its cause.
+#include "emulator/checker/conflicts.hpp"
+
+namespace emu::check {
+
+void Conflicts::meet(const Conflict& c) {
+  const uint32_t way = static_cast<uint32_t>(c.write) | static_cast<uint32_t>(c.prior_is_write) << 1;
+  if (tell_.wanted(way, past_.records.of(c.prior).source)) tell(c, classify(c));
+}
+
+// The first that fits: what the engines do explains more than that two accesses are not ordered.
+Cause Conflicts::classify(const Conflict& c) {
+  using Kind = Cause::Kind;
+  const Operation *before = past_.operation(c.prior), *now = c.who.op;
+  const auto cause = [](Kind kind) {
+    Cause cause;
+    cause.kind = kind;
+    return cause;
+  };
+  const bool refills = now && c.write && (now->is_load() || now->kind == AsyncOp::Kind::cp_async);
+  if (before && c.prior_is_write) {
+    if (before->kind == AsyncOp::Kind::cp_async) return cause(Kind::copy_not_waited_for);
+    if (before->is_load() && !c.write) return of_load(c, *before);
+    if (before->is_load() && now && now->is_load()) return cause(Kind::load_over_load);
+    if (before->is_store()) return cause(Kind::not_stored);
+  }
+  if (!c.prior_is_write) {
+    if (c.space == Space::global && c.write && (before || now)) return cause(Kind::global_overwritten);
+    if (before && before->is_store()) return cause(Kind::source_reused);
+    if (refills) return of_refill(c);
+    if (before && before->kind == AsyncOp::Kind::wgmma) return cause(Kind::operand_overwritten);
+  }
+  return cause(now ? Kind::race_with_engine : Kind::race);
+}
+
+// A tile is read while its copy may be in flight.
+Cause Conflicts::of_load(const Conflict& c, const Operation& before) {
+  Cause cause;
+  cause.kind = Cause::Kind::load_not_waited_for;
+  cause.needed = before.done_value;
+  cause.bar = mbarriers_.find(before.barrier, c.who.cta());
+  if (!cause.bar) return cause;
+  if (cause.bar->phase + 1 == cause.needed && cause.bar->announced == 0) {
+    cause.kind = Cause::Kind::load_unannounced;
+  } else if ((cause.wait = mbarriers_.wrong_parity(*cause.bar, cause.needed, c.who.cta().cluster_rank,
+                                                   c.who.warp().index, c.who.lane()))) {
+    cause.kind = Cause::Kind::wrong_parity;
+  }
+  return cause;
+}
+
+// A copy overwrites what somebody has read. Either the copy is early, or the reader was: it meant to read this copy.
+Cause Conflicts::of_refill(const Conflict& c) {
+  const Record& r = past_.records.of(c.prior);
+  Cause cause;
+  cause.needed = c.who.op->done_value;
+  cause.bar = mbarriers_.find(c.who.op->barrier, c.who.cta());
+  const bool unwritten = unwritten_.met(r.cluster, r.source);
+  if (unwritten) unwritten_.explained(r.cluster, r.source);
+  if (unwritten && cause.bar && cause.bar->announced == 0 && cause.bar->phase > 0) {
+    cause.kind = Cause::Kind::load_unannounced;
+    return cause;
+  }
+  cause.by_earlier = unwritten || (r.again && !past_.operation(c.prior));
+  const int lane = Records::lane_of(c.prior);
+  if (cause.bar)
+    cause.wait = mbarriers_.wrong_parity(*cause.bar, cause.needed, c.who.cta().cluster_rank, r.warp, lane);
+  if (cause.wait && (cause.by_earlier || cause.wait->repeated)) {
+    cause.kind = Cause::Kind::wrong_parity;
+    return cause;
+  }
+  cause.kind = cause.by_earlier ? Cause::Kind::read_ahead : Cause::Kind::stage_overwritten;
+  return cause;
+}
+
+}  // namespace emu::check

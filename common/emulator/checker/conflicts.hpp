@@ -1,0 +1,67 @@
+// Two accesses to one byte, at least one of them a write, that nothing orders: which rule was broken, and by whom. First the
+// cause (conflicts.cpp), then its words (conflict_words.cpp).
+#pragma once
+
+#include "emulator/checker/mbarriers.hpp"
+#include "emulator/checker/unwritten.hpp"
+
+namespace emu::check {
+
+struct Conflict {
+  const Accessor& who;  // makes the later access
+  bool write = false;
+  Tag prior = 0;  // the earlier one
+  bool prior_is_write = false;
+  uint64_t address = 0;
+  Space space = Space::shared;
+};
+
+struct Cause {
+  enum class Kind : uint8_t {
+    copy_not_waited_for,  // the earlier one is a cp.async
+    load_not_waited_for,  // a tile is read while its copy may be in flight
+    load_unannounced,     // its phase completed without its bytes
+    wrong_parity,         // the wait asked about the phase before
+    load_over_load,       // a copy onto a stage whose last copy may be in flight
+    global_overwritten,   // global memory, while it may still be read
+    source_reused,        // the source of a bulk store
+    read_ahead,           // a tile was read before its copy was issued
+    stage_overwritten,    // a copy onto a stage that may still be read
+    not_stored,           // global memory, while a bulk store to it may be in flight
+    operand_overwritten,  // by a thread, while a wgmma may be reading it
+    race_with_engine,
+    race,
+  };
+  Kind kind = Kind::race;
+  const MbarrierState* bar = nullptr;  // load_*, wrong_parity: the copy's
+  uint64_t needed = 0;                 // phases that must be complete
+  const LastWait* wait = nullptr;      // wrong_parity
+  bool by_earlier = false;             // the earlier access is the one at fault: wrong_parity, read_ahead
+};
+
+class Conflicts {
+ public:
+  Conflicts(Past& past, Mbarriers& mbarriers, Unwritten& unwritten, Teller& tell)
+      : past_(past), mbarriers_(mbarriers), unwritten_(unwritten), tell_(tell) {}
+  void meet(const Conflict& c);
+
+ private:
+  Past& past_;
+  Mbarriers& mbarriers_;
+  Unwritten& unwritten_;
+  Teller& tell_;
+
+  Cause classify(const Conflict& c);
+  Cause of_load(const Conflict& c, const Operation& before);
+  Cause of_refill(const Conflict& c);
+
+  void tell(const Conflict& c, const Cause& cause);
+  Finding words(const Conflict& c, const Cause& cause);
+  Finding copy_not_waited_for(const Conflict& c);
+  Finding load_not_waited_for(const Cause& cause);
+  Finding global_overwritten(const Conflict& c);
+  Finding read_ahead(const Conflict& c);
+  Finding race_with_engine(const Conflict& c);
+};
+
+}  // namespace emu::check

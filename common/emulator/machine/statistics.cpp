@@ -1,0 +1,147 @@
+// Events, counted.
+#include "emulator/machine/statistics.hpp"
+
+#include <algorithm>
+
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/machine/wgmma.hpp"
+
+namespace emu {
+
+std::string Stats::json() const {
+  std::string out = "{";
+  auto put = [&](const char* key, uint64_t value) {
+    out += (out.size() > 1 ? ",\"" : "\"") + std::string(key) + "\":" + std::to_string(value);
+  };
+  put("launches", launches);
+  put("warp_instructions", warp_instructions);
+  put("thread_instructions", thread_instructions);
+  for (int i = 0; i < kClasses; ++i)
+    put((std::string("thread_instructions.") + kClassNames[i]).c_str(), thread_instructions_of[i]);
+  put("cp_async.issued", cp_async_issued);
+  put("cp_async.bytes", cp_async_bytes);
+  put("bulk.load.issued", bulk_load_issued);
+  put("bulk.load.bytes", bulk_load_bytes);
+  put("bulk.store.issued", bulk_store_issued);
+  put("bulk.store.bytes", bulk_store_bytes);
+  put("tensor.load.issued", tensor_load_issued);
+  put("tensor.load.bytes", tensor_load_bytes);
+  put("tensor.store.issued", tensor_store_issued);
+  put("tensor.store.bytes", tensor_store_bytes);
+  put("copy.issuing_threads", copy_issuing_threads);
+  put("mbarrier.init", mbarrier_init);
+  put("mbarrier.arrivals", mbarrier_arrivals);
+  put("mbarrier.expect_tx_bytes", mbarrier_expect_tx_bytes);
+  put("mbarrier.complete_tx_bytes", mbarrier_complete_tx_bytes);
+  put("mbarrier.phases_completed", mbarrier_phases_completed);
+  put("wgmma.issued", wgmma_issued);
+  put("wgmma.flop", wgmma_flop);
+  put("global.load.bytes", global_load_bytes);
+  put("global.store.bytes", global_store_bytes);
+  put("shared.load.bytes", shared_load_bytes);
+  put("shared.store.bytes", shared_store_bytes);
+  return out + "}";
+}
+
+void Statistics::on_launch(Machine&, const Program&, const LaunchConfig&) {
+  ++stats_.launches;
+  issuers_.clear();
+}
+
+void Statistics::on_cta_end(Cta& cta) {
+  const auto found = issuers_.find(&cta);
+  if (found == issuers_.end()) return;
+  const auto threads = static_cast<uint64_t>(std::count(found->second.begin(), found->second.end(), true));
+  stats_.copy_issuing_threads = std::max(stats_.copy_issuing_threads, threads);
+  issuers_.erase(found);
+}
+
+void Statistics::on_turn(Warp&, const Turn& turn) {
+  stats_.warp_instructions += turn.instructions;
+  for (size_t i = 0; i < kClasses; ++i) {
+    stats_.thread_instructions += turn.lanes[i];
+    stats_.thread_instructions_of[i] += turn.lanes[i];
+  }
+}
+
+// Loads and stores: an atomic is neither, and __constant__ memory is not counted as global.
+void Statistics::on_access(Warp&, const Inst& in, const AccessEvent& e) {
+  if (e.kind == AccessKind::atomic || in.space == Space::constant) return;
+  const bool store = e.kind == AccessKind::write;
+  const uint64_t bytes = static_cast<uint64_t>(__builtin_popcount(e.mask)) * e.bytes;
+  if (e.space == Space::shared)
+    (store ? stats_.shared_store_bytes : stats_.shared_load_bytes) += bytes;
+  else
+    (store ? stats_.global_store_bytes : stats_.global_load_bytes) += bytes;
+}
+
+void Statistics::on_mbarrier(Warp&, const Inst&, int, Mbarrier&, MbarrierOp op, int64_t amount, bool) {
+  const auto more = static_cast<uint64_t>(amount);
+  switch (op) {
+    case MbarrierOp::init:
+      ++stats_.mbarrier_init;
+      break;
+    case MbarrierOp::arrive:
+    case MbarrierOp::arrive_drop:
+    case MbarrierOp::cp_async_arrive:
+      stats_.mbarrier_arrivals += more;
+      break;
+    case MbarrierOp::expect_tx:
+      stats_.mbarrier_expect_tx_bytes += more;
+      break;
+    case MbarrierOp::complete_tx:
+      stats_.mbarrier_complete_tx_bytes += more;
+      break;
+    case MbarrierOp::inval:
+      break;
+  }
+}
+
+void Statistics::on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) {
+  ++stats_.mbarrier_phases_completed;
+}
+
+void Statistics::on_async_issue(AsyncOp& op) {
+  using Kind = AsyncOp::Kind;
+  const auto count = [&](uint64_t& issued, uint64_t& bytes) {
+    issued += static_cast<uint64_t>(__builtin_popcount(op.lanes));
+    bytes += op.bytes;
+  };
+  switch (op.kind) {
+    case Kind::cp_async:
+      return count(stats_.cp_async_issued, stats_.cp_async_bytes);
+    case Kind::cp_async_arrive:
+      return;
+    case Kind::wgmma: {  // of a warpgroup: its first warp counts
+      const auto& product = static_cast<const WgmmaOp&>(op);
+      if (product.quarter != 0) return;
+      ++stats_.wgmma_issued;
+      stats_.wgmma_flop +=
+          2ull * 64 * static_cast<uint64_t>(product.shape.n) * static_cast<uint64_t>(product.shape.k);
+      return;
+    }
+    case Kind::bulk_load:
+    case Kind::bulk_shared:
+      count(stats_.bulk_load_issued, stats_.bulk_load_bytes);
+      break;
+    case Kind::bulk_store:
+    case Kind::bulk_reduce:
+      count(stats_.bulk_store_issued, stats_.bulk_store_bytes);
+      break;
+    case Kind::tensor_load:
+      count(stats_.tensor_load_issued, stats_.tensor_load_bytes);
+      break;
+    case Kind::tensor_store:
+    case Kind::tensor_reduce:
+      count(stats_.tensor_store_issued, stats_.tensor_store_bytes);
+      break;
+    case Kind::st_async:
+      break;
+  }
+  std::vector<bool>& issuers = issuers_[&op.warp->cta];
+  issuers.resize(op.warp->cta.warps.size() * 32);
+  for_lanes(op.lanes, [&](int l) { issuers[static_cast<size_t>(op.warp->thread(l))] = true; });
+}
+
+}  // namespace emu

@@ -1,0 +1,47 @@
+// What the kernels of a process did, in numbers: the counters of EMU_JSON, kept by an observer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "emulator/machine/observer.hpp"
+#include "emulator/program/program.hpp"
+
+namespace emu {
+
+struct Stats {
+  uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
+  std::array<uint64_t, kClasses> thread_instructions_of = {};  // by Class
+  uint64_t cp_async_issued = 0, cp_async_bytes = 0;
+  uint64_t bulk_load_issued = 0, bulk_load_bytes = 0, bulk_store_issued = 0, bulk_store_bytes = 0;
+  uint64_t tensor_load_issued = 0, tensor_load_bytes = 0, tensor_store_issued = 0, tensor_store_bytes = 0;
+  uint64_t copy_issuing_threads = 0;  // the largest number in one CTA
+  uint64_t mbarrier_init = 0, mbarrier_arrivals = 0, mbarrier_expect_tx_bytes = 0,
+           mbarrier_complete_tx_bytes = 0, mbarrier_phases_completed = 0;
+  uint64_t wgmma_issued = 0, wgmma_flop = 0;
+  uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
+  std::string json() const;  // {"launches":1,...}
+};
+
+class Statistics final : public Observer {
+ public:
+  const Stats& stats() const { return stats_; }
+
+  void on_launch(Machine&, const Program&, const LaunchConfig&) override;
+  void on_cta_end(Cta&) override;
+  void on_turn(Warp&, const Turn&) override;
+  void on_access(Warp&, const Inst&, const AccessEvent&) override;
+  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
+                   bool release) override;
+  void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
+  void on_async_issue(AsyncOp&) override;
+
+ private:
+  Stats stats_;
+  std::map<const Cta*, std::vector<bool>> issuers_;  // threads that have issued bulk or tensor copies
+};
+
+}  // namespace emu
