@@ -90,24 +90,29 @@ __global__ void tensor_load_issue(const __grid_constant__ CUtensorMap tmap, int 
   *ticks = end - start;
 }
 
-// Every CTA of the grid streams its own rows through a ring of `stages` boxes; the time of the whole loop of CTA 0.
+// Every CTA of the grid streams its own rows, from first_row on, through a ring of `stages` boxes; the time of the whole loop
+// of CTA 0. rows: a power of two.
 __global__ void tensor_stream(const __grid_constant__ CUtensorMap tmap, int stages, int box_bytes,
-                              int box_rows, int rounds, int rows, long long* ticks) {
+                              int box_rows, int rounds, int rows, int first_row, long long* ticks) {
   extern __shared__ __align__(1024) unsigned char smem[];
   __shared__ uint64_t full_bar[16];
   if (threadIdx.x != 0) return;
   for (int s = 0; s < stages; ++s) ptx::mbarrier_init(&full_bar[s], 1);
   ptx::fence_mbarrier_init_release_cluster();
-  const auto start_copy = [&](int i) {
-    ptx::mbarrier_arrive_expect_tx(&full_bar[i % stages], static_cast<uint32_t>(box_bytes));
-    const int row = static_cast<int>((static_cast<long long>(blockIdx.x) * rounds + i) * box_rows % rows);
-    ptx::cp_async_bulk_tensor_2d(smem + i % stages * box_bytes, &tmap, 0, row, &full_bar[i % stages]);
+  int row = static_cast<int>(blockIdx.x) * rounds * box_rows + first_row;
+  const auto start_copy = [&](int stage) {
+    ptx::mbarrier_arrive_expect_tx(&full_bar[stage], static_cast<uint32_t>(box_bytes));
+    ptx::cp_async_bulk_tensor_2d(smem + stage * box_bytes, &tmap, 0, row & (rows - 1), &full_bar[stage]);
+    row += box_rows;
   };
   const long long start = clock64();
-  for (int i = 0; i < stages; ++i) start_copy(i);
+  for (int s = 0; s < stages; ++s) start_copy(s);
+  int stage = 0;
+  uint32_t parity = 0;
   for (int i = 0; i < rounds; ++i) {
-    lab::wait(&full_bar[i % stages], i / stages & 1);
-    if (i + stages < rounds) start_copy(i + stages);
+    lab::wait(&full_bar[stage], parity);
+    if (i + stages < rounds) start_copy(stage);
+    if (++stage == stages) stage = 0, parity ^= 1;
   }
   const long long cycles = clock64() - start;
   if (blockIdx.x == 0) *ticks = cycles;
@@ -172,7 +177,8 @@ __device__ void product(float (&acc)[kColumns / 2], uint64_t a, uint64_t b) {
 
 // Each warpgroup: `groups` groups of four wgmma (64 x kColumns x 64), at most `kPending` of them in flight.
 template <int kColumns, int kPending>
-__global__ void __launch_bounds__(kColumns == 256 ? 256 : 384, 1) products(int groups, long long* ticks, float* sink) {
+__global__ void __launch_bounds__(kColumns == 256 ? 256 : 384, 1)
+    products(int groups, long long* ticks, float* sink) {
   extern __shared__ __align__(1024) unsigned char smem[];
   float acc[kColumns / 2] = {};
   const uint64_t a = ptx::wgmma_descriptor_k_major_128B(smem + threadIdx.x / 128 * 8192);
@@ -191,7 +197,8 @@ __global__ void __launch_bounds__(kColumns == 256 ? 256 : 384, 1) products(int g
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < kColumns / 2; ++i) sum += acc[i];
-  if (sum == 1.5f) *sink = sum;  // never: the operands are what shared memory held, but the sum must be wanted
+  if (sum == 1.5f)
+    *sink = sum;  // never: the operands are what shared memory held, but the sum must be wanted
   if (threadIdx.x == 0) *ticks = cycles;
 }
 
@@ -284,7 +291,7 @@ void measure_products(int warpgroups, long long* ticks, float* sink) {
 }
 
 void measure_copies(long long* ticks) {
-  constexpr int kRows = 1 << 20, kColumns = 64;  // 128 MiB: more than the L2 cache
+  constexpr int kRows = 1 << 22, kColumns = 64;  // 512 MiB: ten times the L2 cache
   const auto data = lab::device_buffer<bf16>(size_t{kRows} * kColumns);
   lab::cuda_check(cudaMemset(data.get(), 0, size_t{kRows} * kColumns * sizeof(bf16)), "fill the data");
   constexpr int kSmem = 200 * 1024;
@@ -324,8 +331,10 @@ void measure_copies(long long* ticks) {
         constexpr int kRounds = 96;
         measure("tensor_stream_" + std::string(where) + "_" + std::to_string(ctas) + "ctas_" +
                     std::to_string(stages) + "stages",
-                "one box of 16384 bytes, of CTA 0", ticks, kRounds, [&, rows = rows](int) {
-                  tensor_stream<<<ctas, 32, kSmem>>>(tmap, stages, 16384, 128, kRounds, rows, ticks);
+                "one box of 16384 bytes, of CTA 0", ticks, kRounds, [&, rows = rows](int i) {
+                  const int first_row = rows == kRows ? i * ctas * kRounds * 128 : 0;
+                  tensor_stream<<<ctas, 32, kSmem>>>(tmap, stages, 16384, 128, kRounds, rows, first_row,
+                                                     ticks);
                 });
       }
     }
