@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "emulator/names.hpp"
 #include "host/args.hpp"
 #include "host/cublaslt.hpp"
 #include "host/cuda_check.hpp"
@@ -130,6 +131,9 @@ class Program {
 
   void add_set() {
     BufferSet set{upload(a_), upload(b_), device_buffer<bf16>(elements(report_.m, report_.n)), {}, {}};
+    emu_name_matrix(set.a.get(), "A", static_cast<uint64_t>(report_.k));
+    emu_name_matrix(set.b.get(), "B", static_cast<uint64_t>(report_.k));
+    emu_name_matrix(set.c.get(), "C", static_cast<uint64_t>(report_.n));
     set.problem = {set.a.get(), set.b.get(), set.c.get(), report_.m, report_.n, report_.k};
     set.launch = options_.impostor.empty() ? variant_.prepare(set.problem) : impostor(set.problem);
     sets_.push_back(std::move(set));

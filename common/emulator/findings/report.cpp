@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "emulator/findings/text.hpp"
+#include "json/json.hpp"
 
 namespace emu {
 
@@ -17,31 +18,6 @@ std::string with_commas(uint64_t value) {
   std::string out = std::to_string(value);
   for (size_t i = out.size(); i > 3; i -= 3) out.insert(i - 3, ",");
   return out;
-}
-
-std::string json_string(const std::string& text) {
-  std::string out = "\"";
-  for (unsigned char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += static_cast<char>(c);
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c < 0x20) {
-      char buffer[8];
-      std::snprintf(buffer, sizeof buffer, "\\u%04x", c);
-      out += buffer;
-    } else {
-      out += static_cast<char>(c);
-    }
-  }
-  return out + "\"";
-}
-
-std::string SourceLine::text() const {
-  if (!file.empty()) return file + ":" + std::to_string(line);
-  if (ptx_line) return "PTX line " + std::to_string(ptx_line);
-  return "";
 }
 
 Severity severity_of(Grade grade) {
@@ -84,47 +60,27 @@ std::string Finding::text() const {
 
 namespace {
 
-// Writes the fields of one JSON object, in order.
-class Fields {
- public:
-  void add(const char* key, const std::string& value) { raw(key, json_string(value)); }
-  void add(const char* key, int64_t value) { raw(key, std::to_string(value)); }
-  void raw(const char* key, const std::string& json) {
-    out_ += text(out_.empty() ? "" : ",", "\"", key, "\":", json);
-  }
-  template <class List, class F>
-  void list(const char* key, const List& items, F json) {
-    std::string all;
-    for (const auto& item : items) all += (all.empty() ? "" : ",") + json(item);
-    raw(key, "[" + all + "]");
-  }
-  std::string object() const { return "{" + out_ + "}"; }
-
- private:
-  std::string out_;
-};
-
 std::string json_of(const Frame& frame) {
-  Fields f;
+  json::Object f;
   f.add("file", frame.file);
   f.add("line", frame.line);
   f.add("function", frame.function);
-  return f.object();
+  return f.text();
 }
 
 std::string json_of(const Related& related) {
-  Fields f;
+  json::Object f;
   f.add("what", related.what);
   f.add("file", related.line.file);
   f.add("line", related.line.line);
-  return f.object();
+  return f.text();
 }
 
 }  // namespace
 
 std::string Finding::json() const {
   const auto object = [](const auto& part) { return json_of(part); };
-  Fields f;
+  json::Object f;
   f.add("id", name_of(id));
   f.add("severity", severity == Severity::error ? "error" : "advice");
   f.add("title", title);
@@ -143,11 +99,11 @@ std::string Finding::json() const {
   f.add("rule", id == Id::none ? "" : row_of(id).rule);
   f.add("section", id == Id::none ? "" : section_of(id));
   f.add("try", hint);
-  f.add("count", static_cast<int64_t>(count));
-  f.raw("at_least", at_least ? "true" : "false");
+  f.add("count", count);
+  f.add("at_least", at_least);
   f.add("seen_in", spread);
-  f.list("also", also, json_string);
-  return f.object();
+  f.list("also", also, json::quoted);
+  return f.text();
 }
 
 Fault::Fault(Finding finding) : finding_(std::move(finding)), text_(finding_.text()) {}

@@ -27,12 +27,16 @@ struct SourceLine {
   std::string file;
   int line = 0;
   std::vector<Frame> chain;  // file:line, then where its function was inlined, outwards to the kernel
-  std::string
-      called_from;  // the same for people: "in file:line, inlined at file:line"; empty when not inlined
+  // The rest of the way, for people: "calls wait (wait.cuh:20); inlined at a.cu:80". Empty when nothing is inlined.
+  std::string called_from;
   std::string ptx;  // the PTX instruction's text
   int ptx_line = 0;
-  std::string text() const;  // "file:line"
+  std::string text() const;   // "lessons/a.cu:68"
+  std::string brief() const;  // "a.cu:68"
 };
+
+// frames: where an instruction is, from the innermost inlined function out to the kernel.
+SourceLine source_line(const std::vector<Frame>& frames);
 
 // Something else that took part, and its line: "initialised for 8".
 struct Related {
@@ -86,8 +90,6 @@ class Fault : public std::exception {
 std::string hex(uint64_t value);
 // "1,024"
 std::string with_commas(uint64_t value);
-// JSON string literal with quotes.
-std::string json_string(const std::string& text);
 
 // Everything reported in this process. Printed to stderr when added (each distinct cause once).
 class Report {

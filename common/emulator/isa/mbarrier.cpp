@@ -173,7 +173,8 @@ Question question(Warp& w, const Inst& in, int lane) {
   if (in.flags & kParity) {
     const uint32_t parity = w.lanes<uint32_t>(in.b)[lane];
     if (parity > 1)
-      w.fault(in, lane, Id::wrong_parity, "a wait on " + bar.name() + " for parity " + std::to_string(parity),
+      w.fault(in, lane, Id::wrong_parity,
+              "a wait on " + bar.name_for(w.cta) + " for parity " + std::to_string(parity),
               "a parity is 0 or 1 (PTX 9.7.13.15.16)", "pass the phase number modulo 2");
     const bool complete = bar.parity_complete(parity);
     return {&bar, complete ? bar.phase - 1 : bar.phase, complete};
@@ -181,14 +182,14 @@ Question question(Warp& w, const Inst& in, int lane) {
   MbarrierState s;
   if (!MbarrierState::unpack(w.lanes<uint64_t>(in.b)[lane], &s) || s.address != bar.address)
     w.fault(in, lane, Id::barrier_state,
-            "the state given to a wait on " + bar.name() + " is not one of its states",
+            "the state given to a wait on " + bar.name_for(w.cta) + " is not one of its states",
             "it must come from an arrive on the same mbarrier (PTX 9.7.13.15.16)",
             "keep one state variable for each mbarrier");
   if (s.phase == (bar.phase & 0xFFFFF)) return {&bar, bar.phase, false};
   if (s.phase == ((bar.phase - 1) & 0xFFFFF)) return {&bar, bar.phase - 1, true};
   w.fault(
       in, lane, Id::barrier_state,
-      "the state given to a wait on " + bar.name() + " is more than one phase old",
+      "the state given to a wait on " + bar.name_for(w.cta) + " is more than one phase old",
       "a wait may ask for the current phase or the one before it (PTX 9.7.13.15.16); the state is of phase " +
           std::to_string(s.phase) + ", the current one is " + std::to_string(bar.phase),
       "wait for every phase before arriving for the next one");

@@ -14,6 +14,13 @@ namespace {
   w.fault(in, lane, Id::tensor_map_invalid, title, why, hint);
 }
 
+// "tmap_a", or the address where the map is no parameter.
+std::string map_name(Warp& w, Space space, uint64_t address) {
+  const bool parameter =
+      space == Space::param || (space == Space::generic && (address & kWindowMask) == kParamWindow);
+  return parameter ? w.program.names.parameter(address & ~kWindowMask) : hex(address);
+}
+
 // The 128 bytes at an address, or null with a reason.
 const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint64_t address) {
   const uint64_t window = space == Space::generic ? address & kWindowMask : 0;
@@ -75,16 +82,17 @@ TensorMap tensor_map_at(Warp& w, const Inst& in, int lane, Space space, uint64_t
   const std::byte* bytes = map_bytes(w, in, lane, space, address);
   if (address % 64 != 0)
     w.fault(in, lane, Id::misaligned_address,
-            "the tensor map address " + hex(address) + " is not a multiple of 64",
+            "the address of the tensor map " + map_name(w, space, address) + " is not a multiple of 64",
             "a CUtensorMap is aligned to 64 bytes (PTX 9.7.9.27.1.2)", "align the variable that holds it");
   TensorMap map;
   if (!decode_tensor_map(bytes, &map))
-    invalid(w, in, lane, "the 128 bytes at " + hex(address) + " are no tensor map",
+    invalid(w, in, lane, "the 128 bytes at " + map_name(w, space, address) + " are no tensor map",
             "they were not made by cuTensorMapEncodeTiled, or were changed since",
             "encode the map on the host, check the return code, and pass it unchanged");
   if (map.edited)
     if (const std::string rule = broken_rule(map); !rule.empty())
-      invalid(w, in, lane, "the tensor map at " + hex(address) + ", as it was changed, breaks a rule", rule,
+      invalid(w, in, lane,
+              "the tensor map " + map_name(w, space, address) + ", as it was changed, breaks a rule", rule,
               "replace all fields that belong together before the map is used");
   return map;
 }

@@ -44,7 +44,7 @@ void check_completion(Warp& w, const Inst& in, Mbarrier& bar) {
 void check_tx_range(Warp& w, const Inst& in, int lane, const Mbarrier& bar, int64_t next) {
   if (std::llabs(next) <= kMbarrierMaxCount) return;
   barrier_fault(w, in, lane, bar, Id::tx_count_range,
-                "the tx-count of " + bar.name() + " would become " + std::to_string(next),
+                "the tx-count of " + bar.name_for(w.cta) + " would become " + std::to_string(next),
                 "a tx-count holds at most 1048575 bytes either way (PTX 9.7.13.15.2)",
                 "let less than 1 MiB be outstanding in one phase of one mbarrier");
 }
@@ -54,7 +54,7 @@ void take_arrivals(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t co
   if (count > bar.pending) {
     barrier_fault(
         w, in, lane, bar, Id::arrival_count,
-        bar.name() + " gets " + plural(count, "arrival") + " but only " + number(bar.pending) +
+        bar.name_for(w.cta) + " gets " + plural(count, "arrival") + " but only " + number(bar.pending) +
             " are pending in phase " + number(bar.phase),
         "every phase expects " + plural(bar.expected, "arrival") + "; " + number(bar.arrived) +
             " came before this one and the phase is not complete" +
@@ -70,15 +70,22 @@ void take_arrivals(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t co
 }  // namespace
 
 std::string Mbarrier::name() const {
-  return cta->program.shared_name(address);
+  return cta->program.barrier_name(address);
+}
+
+std::string Mbarrier::name_for(const Cta& reader) const {
+  return name() + (&reader == cta ? "" : " of " + cta->text());
 }
 
 std::string Mbarrier::state() const {
   std::string text = "phase " + number(phase) + ": " + number(pending) + " of " +
                      plural(expected, "arrival") + " pending, tx-count ";
-  if (tx_count == 0) return text + "0";
-  if (tx_count > 0) return text + std::to_string(tx_count) + " bytes outstanding";
-  return text + std::to_string(tx_count) + " (more bytes landed than were announced)";
+  text += std::to_string(tx_count);
+  if (tx_count > 0) text += " bytes outstanding";
+  if (tx_count < 0) text += " (more bytes landed than were announced)";
+  if (init_source >= 0)
+    text += "; initialised for " + number(initial) + " at " + cta->program.line_of(init_source).brief();
+  return text;
 }
 
 Mbarrier* find_mbarrier(Cta& cta, uint64_t address) {
@@ -105,7 +112,7 @@ void check_place(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address) 
 Mbarrier& mbarrier_at(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address) {
   if (Mbarrier* bar = find_mbarrier(cta, address)) return *bar;
   check_place(w, in, lane, cta, address);
-  const std::string name = cta.program.shared_name(static_cast<uint32_t>(address));
+  const std::string name = cta.program.barrier_name(static_cast<uint32_t>(address));
   const bool was_one = cta.mbarriers.count(static_cast<uint32_t>(address)) != 0;
   w.fault(
       in, lane, Id::barrier_not_initialised, name + " of " + cta.text() + " holds no mbarrier",
@@ -118,7 +125,7 @@ void mbarrier_init(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address
   check_place(w, in, lane, cta, address);
   if (count < 1 || count > kMbarrierMaxCount)
     w.fault(in, lane, Id::arrival_count,
-            "mbarrier.init of " + cta.program.shared_name(static_cast<uint32_t>(address)) +
+            "mbarrier.init of " + cta.program.barrier_name(static_cast<uint32_t>(address)) +
                 " with a count of " + number(count),
             "the count must be 1 .. 1048575 (PTX 9.7.13.15.9)",
             "give the number of arrivals that complete one phase");
@@ -128,7 +135,7 @@ void mbarrier_init(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address
   tell(w, in, lane, bar, MbarrierOp::init, count, false);
   bar.valid = true;
   bar.phase = 0;
-  bar.expected = bar.pending = count;
+  bar.expected = bar.pending = bar.initial = count;
   bar.tx_count = 0;
   ++bar.generation;
   bar.announced_bytes = bar.landed_bytes = bar.copies_landed = bar.arrived = bar.seen_phases = 0;
@@ -165,19 +172,19 @@ uint64_t mbarrier_arrive(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint3
                          bool no_complete, bool release) {
   if (count < 1 || count > kMbarrierMaxCount)
     barrier_fault(w, in, lane, bar, Id::arrival_count,
-                  "an arrive on " + bar.name() + " with a count of " + number(count),
+                  "an arrive on " + bar.name_for(w.cta) + " with a count of " + number(count),
                   "the count must be 1 .. 1048575 (PTX 9.7.13.15.13)",
                   "arrive with the number of arrivals it stands for");
   if (drop && count > bar.expected)
     barrier_fault(w, in, lane, bar, Id::arrival_count,
                   "mbarrier.arrive_drop takes " + number(count) + " from the " +
-                      plural(bar.expected, "expected arrival") + " of " + bar.name(),
+                      plural(bar.expected, "expected arrival") + " of " + bar.name_for(w.cta),
                   "the expected count cannot fall below zero (PTX 9.7.13.15.2)",
                   "let each participant drop out once");
   if (no_complete && count == bar.pending && bar.tx_count == 0)
     barrier_fault(
         w, in, lane, bar, Id::arrival_count,
-        "an arrive with .noComplete would complete phase " + number(bar.phase) + " of " + bar.name(),
+        "an arrive with .noComplete would complete phase " + number(bar.phase) + " of " + bar.name_for(w.cta),
         ".noComplete promises that the phase stays incomplete (PTX 9.7.13.15.13)",
         "arrive without .noComplete for the last arrivals of a phase");
   const uint64_t token = MbarrierState::pack(bar, bar.pending, no_complete);
@@ -190,7 +197,7 @@ uint64_t mbarrier_arrive(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint3
 void mbarrier_cp_async_increment(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
   if (bar.pending == kMbarrierMaxCount)
     barrier_fault(w, in, lane, bar, Id::arrival_count,
-                  "the pending count of " + bar.name() + " would exceed 1048575",
+                  "the pending count of " + bar.name_for(w.cta) + " would exceed 1048575",
                   "cp.async.mbarrier.arrive without .noinc adds a pending arrival first (PTX 9.7.13.15.15)",
                   "use .noinc, and count these arrivals in mbarrier.init");
   ++bar.pending;

@@ -31,6 +31,7 @@ struct Mbarrier {
   uint64_t copies_landed = 0;    // complete_tx operations in the current phase
   uint64_t arrived = 0;          // arrivals in the current phase
   uint64_t seen_phases = 0;      // phases below this one have been seen complete by a test_wait or try_wait
+  uint32_t initial = 0;          // arrivals a phase, as init gave them
   int32_t init_source = -1;      // Program source index of the init
   int32_t expect_source = -1;    // of the last expect_tx
   uint64_t observer_data = 0;    // for the checker's own use
@@ -39,8 +40,10 @@ struct Mbarrier {
   // The phase that a wait by parity asks about: the current or the one before. Phase "-1" (a fresh barrier asked with
   // parity 1) is complete: the result is true exactly when parity differs from the current phase's.
   bool parity_complete(uint32_t parity) const { return (phase & 1) != parity; }
-  std::string name() const;   // "full_bar[2]" or hex address
-  std::string state() const;  // "phase 3: 0 of 1 arrivals pending, tx-count 2048 bytes outstanding"
+  std::string name() const;                       // "full_bar[2]" or hex address
+  std::string name_for(const Cta& reader) const;  // of another CTA: "full_bar[2] of CTA (1,0,0)"
+  // "phase 3: 0 of 1 arrivals pending, tx-count 2048 bytes outstanding; initialised for 1 at a.cu:68"
+  std::string state() const;
 };
 
 // The barrier at a shared address of a CTA. Faults ("barrier-not-initialised", "misaligned-address",

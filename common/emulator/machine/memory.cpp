@@ -104,12 +104,29 @@ const Allocation* GlobalMemory::find(uint64_t address, uint64_t bytes) {
   return &a;
 }
 
+bool GlobalMemory::name_matrix(uint64_t address, const std::string& name, uint64_t columns,
+                               uint64_t element_bytes) {
+  auto it = allocations_.upper_bound(address);
+  if (it == allocations_.begin() || columns == 0 || element_bytes == 0) return false;
+  Allocation& a = std::prev(it)->second;
+  if (address - a.address >= a.bytes) return false;
+  a.name = name;
+  a.columns = columns;
+  a.element_bytes = element_bytes;
+  return true;
+}
+
 std::string GlobalMemory::describe(uint64_t address) const {
   if (address == 0) return "the null pointer";
   auto it = allocations_.upper_bound(address);
   if (it != allocations_.begin()) {
     const Allocation& a = std::prev(it)->second;
     uint64_t past = address - (a.address + a.bytes);
+    if (address - a.address < a.bytes && a.columns) {
+      const uint64_t element = (address - a.address) / a.element_bytes;
+      return "row " + std::to_string(element / a.columns) + ", column " +
+             std::to_string(element % a.columns) + " of '" + a.name + "'";
+    }
     if (address - a.address < a.bytes)
       return "inside '" + a.name + "', " + std::to_string(a.bytes - (address - a.address)) +
              " bytes before its end";

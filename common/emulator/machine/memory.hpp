@@ -17,6 +17,8 @@ struct Allocation {
   std::string name;           // symbol name, or "cudaMalloc #3"
   bool constant = false;      // kernels may not write
   std::byte* host = nullptr;  // where the emulator finds the bytes
+  uint64_t columns = 0;       // of a row-major matrix, when the program has said so (emulator/names.hpp)
+  uint64_t element_bytes = 0;
 };
 
 class GlobalMemory {
@@ -36,6 +38,9 @@ class GlobalMemory {
     last_bytes_ = 0;
   }
 
+  // Names the allocation that holds the address, as a matrix of rows of `columns` elements. False when there is none.
+  bool name_matrix(uint64_t address, const std::string& name, uint64_t columns, uint64_t element_bytes);
+
   // The allocation that holds [address, address + bytes), or null.
   const Allocation* find(uint64_t address, uint64_t bytes);
   // Bytes for the emulator's use; null when the range is not inside one allocation.
@@ -47,7 +52,8 @@ class GlobalMemory {
   }
   // Whether the allocation that the last successful at() or find() hit is read-only for kernels.
   bool last_is_constant() const { return last_constant_; }
-  // "64 bytes past the end of `out` (4096 bytes at 0x...)": the neighbourhood of a bad address.
+  // "64 bytes past the end of `out` (4096 bytes at 0x...)": the neighbourhood of a bad address. "row 3, column 17 of 'C'"
+  // inside of a matrix.
   std::string describe(uint64_t address) const;
 
   uint64_t bytes_in_use() const { return in_use_; }

@@ -6,42 +6,40 @@
 #include "emulator/machine/async.hpp"
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/wgmma.hpp"
+#include "json/json.hpp"
 
 namespace emu {
 
 std::string Stats::json() const {
-  std::string out = "{";
-  auto put = [&](const char* key, uint64_t value) {
-    out += (out.size() > 1 ? ",\"" : "\"") + std::string(key) + "\":" + std::to_string(value);
-  };
-  put("launches", launches);
-  put("warp_instructions", warp_instructions);
-  put("thread_instructions", thread_instructions);
+  json::Object o;
+  o.add("launches", launches);
+  o.add("warp_instructions", warp_instructions);
+  o.add("thread_instructions", thread_instructions);
   for (int i = 0; i < kClasses; ++i)
-    put((std::string("thread_instructions.") + kClassNames[i]).c_str(), thread_instructions_of[i]);
-  put("cp_async.issued", cp_async_issued);
-  put("cp_async.bytes", cp_async_bytes);
-  put("bulk.load.issued", bulk_load_issued);
-  put("bulk.load.bytes", bulk_load_bytes);
-  put("bulk.store.issued", bulk_store_issued);
-  put("bulk.store.bytes", bulk_store_bytes);
-  put("tensor.load.issued", tensor_load_issued);
-  put("tensor.load.bytes", tensor_load_bytes);
-  put("tensor.store.issued", tensor_store_issued);
-  put("tensor.store.bytes", tensor_store_bytes);
-  put("copy.issuing_threads", copy_issuing_threads);
-  put("mbarrier.init", mbarrier_init);
-  put("mbarrier.arrivals", mbarrier_arrivals);
-  put("mbarrier.expect_tx_bytes", mbarrier_expect_tx_bytes);
-  put("mbarrier.complete_tx_bytes", mbarrier_complete_tx_bytes);
-  put("mbarrier.phases_completed", mbarrier_phases_completed);
-  put("wgmma.issued", wgmma_issued);
-  put("wgmma.flop", wgmma_flop);
-  put("global.load.bytes", global_load_bytes);
-  put("global.store.bytes", global_store_bytes);
-  put("shared.load.bytes", shared_load_bytes);
-  put("shared.store.bytes", shared_store_bytes);
-  return out + "}";
+    o.add(std::string("thread_instructions.") + kClassNames[i], thread_instructions_of[i]);
+  o.add("cp_async.issued", cp_async_issued);
+  o.add("cp_async.bytes", cp_async_bytes);
+  o.add("bulk.load.issued", bulk_load_issued);
+  o.add("bulk.load.bytes", bulk_load_bytes);
+  o.add("bulk.store.issued", bulk_store_issued);
+  o.add("bulk.store.bytes", bulk_store_bytes);
+  o.add("tensor.load.issued", tensor_load_issued);
+  o.add("tensor.load.bytes", tensor_load_bytes);
+  o.add("tensor.store.issued", tensor_store_issued);
+  o.add("tensor.store.bytes", tensor_store_bytes);
+  o.add("copy.issuing_threads", copy_issuing_threads);
+  o.add("mbarrier.init", mbarrier_init);
+  o.add("mbarrier.arrivals", mbarrier_arrivals);
+  o.add("mbarrier.expect_tx_bytes", mbarrier_expect_tx_bytes);
+  o.add("mbarrier.complete_tx_bytes", mbarrier_complete_tx_bytes);
+  o.add("mbarrier.phases_completed", mbarrier_phases_completed);
+  o.add("wgmma.issued", wgmma_issued);
+  o.add("wgmma.flop", wgmma_flop);
+  o.add("global.load.bytes", global_load_bytes);
+  o.add("global.store.bytes", global_store_bytes);
+  o.add("shared.load.bytes", shared_load_bytes);
+  o.add("shared.store.bytes", shared_store_bytes);
+  return o.text();
 }
 
 void Statistics::on_launch(Machine&, const Program&, const LaunchConfig&) {

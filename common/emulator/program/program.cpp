@@ -43,66 +43,33 @@ uint64_t function_address(const Module& module, const std::string& name) {
 }
 
 SourceLine Program::line_of(const Inst& inst) const {
-  SourceLine s;
-  if (inst.source < 0) return s;
-  const Instruction& text = *sources[inst.source];
-  s.ptx_line = text.ptx_line;
-  if (text.ptx_line > 0 && text.ptx_line < static_cast<int>(module->lines.size())) {
-    s.ptx = module->lines[text.ptx_line];
-    s.ptx.erase(0, s.ptx.find_first_not_of(" \t"));
-    if (s.ptx.size() > 140) s.ptx = s.ptx.substr(0, 137) + "...";
-  }
-  if (text.loc < 0) return s;
-  auto file_name = [&](int file) {
-    auto it = module->files.find(file);
+  if (inst.source < 0) return SourceLine();
+  const Instruction& text = *sources[static_cast<size_t>(inst.source)];
+  const auto file_name = [&](int file) {
+    const auto it = module->files.find(file);
     if (it == module->files.end()) return std::string("?");
     static const std::string here = std::filesystem::current_path().string() + "/";  // shown relative to it
     return it->second.rfind(here, 0) == 0 ? it->second.substr(here.size()) : it->second;
   };
-  // An inlined helper is reported at the line of the helper's caller that the reader wrote: the outermost place is
-  // the kernel, so the chain is shown from the instruction outwards and `file:line` is the first place that is not
-  // one of the wrappers of common/ptx or the toolkit.
-  std::vector<const Loc*> chain;
-  for (int i = text.loc; i >= 0 && chain.size() < 64; i = module->locs[i].inlined_at)
-    chain.push_back(&module->locs[i]);
-  auto is_wrapper = [&](const Loc* l) {
-    std::string f = file_name(l->file);
-    return f.find("/include/") != std::string::npos || f.rfind("common/", 0) == 0 ||
-           f.find("/common/") != std::string::npos;
-  };
-  size_t shown = 0;
-  while (shown + 1 < chain.size() && is_wrapper(chain[shown])) ++shown;
-  s.file = file_name(chain[shown]->file);
-  s.line = chain[shown]->line;
-  for (size_t i = shown; i < chain.size(); ++i)
-    s.chain.push_back(
-        {file_name(chain[i]->file), chain[i]->line, chain[i]->function.empty() ? name : chain[i]->function});
-  for (size_t i = 0; i < chain.size(); ++i) {
-    if (i == shown) continue;
-    s.called_from += (s.called_from.empty() ? "" : ", ") + std::string(i < shown ? "in " : "inlined at ") +
-                     file_name(chain[i]->file) + ":" + std::to_string(chain[i]->line);
+  std::vector<Frame> frames;
+  for (int i = text.loc; i >= 0 && frames.size() < 64; i = module->locs[static_cast<size_t>(i)].inlined_at) {
+    const Loc& at = module->locs[static_cast<size_t>(i)];
+    frames.push_back({file_name(at.file), at.line, at.function.empty() ? name : at.function});
+  }
+  SourceLine s = source_line(frames);
+  s.ptx_line = text.ptx_line;
+  if (text.ptx_line > 0 && text.ptx_line < static_cast<int>(module->lines.size())) {
+    s.ptx = module->lines[static_cast<size_t>(text.ptx_line)];
+    s.ptx.erase(0, s.ptx.find_first_not_of(" \t"));
+    if (s.ptx.size() > 140) s.ptx = s.ptx.substr(0, 137) + "...";
   }
   return s;
 }
 
-std::string Program::shared_name(uint32_t address) const {
-  const std::string* best = nullptr;
-  uint32_t start = 0;
-  for (auto& [name, at] : shared_symbols)
-    if (at <= address && (!best || at >= start)) best = &name, start = at;
-  if (!best) return hex(address);
-  std::string name = *best;
-  // _ZZ6kernelvE8full_bar -> full_bar; name$2 -> name
-  size_t digits = name.rfind('E');
-  if (name.rfind("_ZZ", 0) == 0 && digits != std::string::npos) {
-    size_t i = digits + 1;
-    size_t length = 0;
-    while (i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])))
-      length = length * 10 + (name[i++] - '0');
-    if (length && i + length <= name.size()) name = name.substr(i, length);
-  }
-  name = name.substr(0, name.find('$'));
-  return address == start ? name : name + "+" + std::to_string(address - start);
+SourceLine Program::line_of(int32_t source) const {
+  Inst at;
+  at.source = source;
+  return line_of(at);
 }
 
 Decoder::Decoder(const Module& module, Program& program, const SymbolTable& symbols)
@@ -197,13 +164,19 @@ void Decoder::place_shared(const Function& entry) {
   for (const Variable* v : statics) {
     top = align_up(top, v->align);
     program_.shared_symbols[v->name] = top;
+    program_.names.add_shared({variable_name(v->name), top, static_cast<uint32_t>(v->bytes), 0});
     top += static_cast<uint32_t>(v->bytes);
   }
   program_.shared_static_bytes = top - kSharedBase;
   for (const Variable* v : dynamics)
     program_.shared_dynamic_align = std::max(program_.shared_dynamic_align, v->align);
   uint32_t dynamic = align_up(top, program_.shared_dynamic_align);
-  for (const Variable* v : dynamics) program_.shared_symbols[v->name] = dynamic;
+  for (const Variable* v : dynamics) {
+    program_.shared_symbols[v->name] = dynamic;
+    program_.names.add_shared({variable_name(v->name), dynamic, 0, 0});
+  }
+  for (auto& f : module_.functions)
+    if (used.count("function " + f.name)) program_.names.add_members(f.named_members, dynamic);
 }
 
 void Decoder::place_variables(const Function& f, FunctionInfo& info) {
@@ -318,6 +291,7 @@ void Decoder::decode_entry(const Function& entry) {
     offset += static_cast<uint32_t>(p.bytes);
   }
   program_.param_bytes = offset;
+  program_.names.add_parameters(program_.params, entry.parameter_names);
   place_shared(entry);
   program_.functions.emplace_back();
   program_.function_index[entry.name] = 0;

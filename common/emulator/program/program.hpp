@@ -12,6 +12,7 @@
 
 #include "emulator/findings/report.hpp"
 #include "emulator/program/forms.hpp"
+#include "emulator/program/names.hpp"
 #include "emulator/ptx/syntax.hpp"
 
 namespace emu {
@@ -80,11 +81,6 @@ struct FunctionInfo {
   std::vector<FrameSlot> params, returns;
 };
 
-struct KernelParam {
-  std::string name;
-  uint32_t offset = 0, bytes = 0;
-};
-
 struct Program {
   std::string name;
   const Module* module = nullptr;
@@ -107,9 +103,14 @@ struct Program {
   // The most registers a thread can have at launch by .maxntid or .reqntid and .minnctapersm; 0: no bound is given.
   unsigned launch_registers = 0;
 
+  Names names;
+
   SourceLine line_of(const Inst& inst) const;
-  // "full_bar[2]" for a shared address inside a named variable; hex when there is none.
-  std::string shared_name(uint32_t address) const;
+  SourceLine line_of(int32_t source) const;  // an index into sources; -1: no line
+  // "a[2]", "full_bar[1]", "tile+1024" for a shared address; hex when no variable is there.
+  std::string shared_name(uint32_t address) const { return names.shared(address); }
+  // The same, where the address is an mbarrier's: an array there is one of mbarriers.
+  std::string barrier_name(uint32_t address) const { return names.shared(address, 8); }
 };
 
 // The shared window of a CTA starts with 1 KiB that belongs to the system (compute capability 9.0).

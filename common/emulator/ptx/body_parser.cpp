@@ -1,4 +1,6 @@
 // Function bodies: scopes, declarations, labels, instructions and operands (PTX ISA 4.3, 6, 9).
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "emulator/findings/report.hpp"
@@ -64,6 +66,27 @@ void Parser::parse_body(Function& f) {
     for (Operand& o : f.body[i].operands) resolve_labels(f, o, scope_of[i]);
 }
 
+// A register that is declared for its name alone (emulator/names.hpp):
+// emu_shared$alignment$offset$bytes$bytes of an element$object$member, or emu_parameter$index$name.
+bool Parser::parse_name(Function& f, const std::string& declared) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= declared.size();) {
+    const size_t end = std::min(declared.find('$', at), declared.size());
+    parts.push_back(declared.substr(at, end - at));
+    at = end + 1;
+  }
+  const auto number = [&](size_t i) {
+    return static_cast<uint32_t>(std::strtoul(parts[i].c_str(), nullptr, 10));
+  };
+  if (parts[0] == "emu_parameter" && parts.size() == 3) {
+    f.parameter_names[number(1)] = parts[2];
+    return true;
+  }
+  if (parts[0] != "emu_shared" || parts.size() != 7) return false;
+  f.named_members.push_back({parts[5], parts[6], std::max(number(1), 1u), number(2), number(3), number(4)});
+  return true;
+}
+
 void Parser::parse_registers(Function& f) {
   std::string t = word("a register type");
   const size_t width = t == ".v2" ? 2 : t == ".v4" ? 4 : 0;  // of a vector register (PTX ISA 5.4.2)
@@ -71,6 +94,7 @@ void Parser::parse_registers(Function& f) {
   Type type = type_from(std::string_view(t).substr(1));
   if (type == Type::none) error("unknown register type " + t);
   const auto add = [&](const std::string& name) {
+    if (parse_name(f, name)) return;
     const std::string unique = declare(name);
     if (width == 0) f.registers[unique] = type;
     for (size_t i = 0; i < width; ++i) {

@@ -70,6 +70,7 @@ class Parser {
   void parse_body(Function& f);
   void parse_statement(Function& f, std::vector<int>& scope_of);
   void parse_registers(Function& f);
+  bool parse_name(Function& f, const std::string& declared);
   void parse_label_directive(Function& f, const std::string& label);
   Instruction parse_instruction();
   Operand parse_operand();

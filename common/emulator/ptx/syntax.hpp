@@ -82,6 +82,12 @@ struct Variable {
   int ptx_line = 0;
 };
 
+// A member of a struct in shared memory that EMU_NAME_SHARED names (emulator/names.hpp).
+struct NamedMember {
+  std::string object, name;
+  uint32_t align = 1, offset = 0, bytes = 0, element_bytes = 0;
+};
+
 struct Function {
   std::string name;
   bool is_entry = false;
@@ -99,6 +105,8 @@ struct Function {
   bool explicit_cluster = false;
   unsigned min_ctas = 0;  // .minnctapersm; 0 = not given
   int ptx_line = 0;
+  std::vector<NamedMember> named_members;
+  std::map<unsigned, std::string> parameter_names;  // of EMU_NAME_PARAMETERS, by index
 };
 
 struct Module {

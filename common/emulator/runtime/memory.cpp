@@ -97,6 +97,14 @@ cudaError_t cudaFree(void* pointer) {
   return device_call([&](Context& c) { return release(c, pointer); });
 }
 
+// What a program says of its memory (emulator/names.hpp).
+void emu_name_memory(const void* device_memory, const char* name, uint64_t columns, uint64_t element_bytes) {
+  host_call([&](Context& c) {
+    c.memory().name_matrix(reinterpret_cast<uint64_t>(device_memory), name, columns, element_bytes);
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
   return device_call([&](Context& c) {
     return valid_stream(stream) ? allocate(c, pointer, bytes, "cudaMallocAsync")
