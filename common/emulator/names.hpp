@@ -12,8 +12,8 @@
 // On the host, after cudaMalloc: emu_name_matrix(c, "C", columns) names device memory by rows and columns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 // Defined by the emulator; absent, so null, in a program for a GPU.
 extern "C" __attribute__((weak)) void emu_name_memory(const void* device_memory, const char* name,
@@ -33,14 +33,36 @@ void emu_name_matrix(const T* device_memory, const char* name, uint64_t columns)
     EMU_NAMES_EACH(EMU_NAMES_PARAMETER, , __VA_ARGS__) \
   } while (0)
 
+// What std::remove_reference and std::remove_extent do. Recent C++ libraries write those with built-ins of the compiler that
+// nvcc 13.0 cannot print again in the host's copy of a template ("internal error: assertion failed").
+namespace emu_names {
+template <class T>
+struct Referred {
+  using type = T;
+};
+template <class T>
+struct Referred<T&> {
+  using type = T;
+};
+template <class T>
+struct Element {
+  using type = T;
+};
+template <class T, size_t kCount>
+struct Element<T[kCount]> {
+  using type = T;
+};
+}  // namespace emu_names
+#define EMU_NAMES_TYPE(object) typename emu_names::Referred<decltype(object)>::type
+
 // What the emulator reads: emu_shared$alignment$offset$bytes$bytes of an element$object$member, emu_parameter$index$name.
-#define EMU_NAMES_MEMBER(object, index, member)                                                          \
-  asm volatile(                                                                                          \
-      "{ .reg .b32 emu_shared$%0$%1$%2$%3$" #object "$" #member                                          \
-      "; }" ::"n"(static_cast<unsigned>(alignof(std::remove_reference_t<decltype(object)>))),            \
-      "n"(static_cast<unsigned>(__builtin_offsetof(std::remove_reference_t<decltype(object)>, member))), \
-      "n"(static_cast<unsigned>(sizeof(decltype(object.member)))),                                       \
-      "n"(static_cast<unsigned>(sizeof(std::remove_extent_t<decltype(object.member)>))));
+#define EMU_NAMES_MEMBER(object, index, member)                                       \
+  asm volatile(                                                                       \
+      "{ .reg .b32 emu_shared$%0$%1$%2$%3$" #object "$" #member                       \
+      "; }" ::"n"(static_cast<unsigned>(alignof(EMU_NAMES_TYPE(object)))),            \
+      "n"(static_cast<unsigned>(__builtin_offsetof(EMU_NAMES_TYPE(object), member))), \
+      "n"(static_cast<unsigned>(sizeof(decltype(object.member)))),                    \
+      "n"(static_cast<unsigned>(sizeof(typename emu_names::Element<decltype(object.member)>::type))));
 #define EMU_NAMES_PARAMETER(object, index, name) \
   asm volatile("{ .reg .b32 emu_parameter$%0$" #name "; }" ::"n"(index));
 
