@@ -63,6 +63,9 @@ std::string findings_page();     // FINDINGS.md
 inline bool operator==(Id id, const char* name) {
   return std::string(name_of(id)) == name;
 }
+inline bool operator!=(Id id, const char* name) {
+  return !(id == name);
+}
 std::ostream& operator<<(std::ostream& out, Id id);
 
 }  // namespace emu
