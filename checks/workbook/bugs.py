@@ -106,7 +106,7 @@ def programs():
 
 
 def parse_expectation(path, written):
-    m = re.fullmatch(r"numbers ([a-z-]+)", written)
+    m = re.fullmatch(r"numbers ([a-z0-9-]+)", written)
     if m:
         return Expectation("numbers", written, text=m[1])
     m = re.fullmatch(r'refused "(.+)"', written)
