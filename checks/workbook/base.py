@@ -31,6 +31,11 @@ class Stop(Exception):
         return "\n".join([f"error: {self.args[0]}", *rows])
 
 
+def disk_full():
+    return Stop("the disk is full", ("where", f"{shown(BUILD)} or {os.environ.get('TMPDIR', '/tmp')}"),
+                ("try", "make room, or build elsewhere: BUILD_DIR=folder"))
+
+
 def shown(path):
     """A path as a reader of the checkout writes it."""
     try:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from workbook.base import BUILD, OK, ROOT, Stop, load_text, save_text, shown
+from workbook.base import BUILD, OK, ROOT, Stop, disk_full, load_text, save_text, shown
 
 HERE = ROOT / "checks" / "workbook"
 QUIET = re.compile(r"\[0/\d+\] Re-checking|ninja: no work|.*Built target|Consolidate compiler|-- |\[\d+/\d+\] Re-running CMake|"
@@ -116,9 +116,10 @@ def configure():
         code = subprocess.run([str(c) for c in command], stdout=sink, stderr=sink, env=cmake_environment()).returncode
     said = load_text(log)
     if code != OK:
+        if DISK_FULL in said:
+            raise disk_full()
         sys.stderr.write(said)
-        raise Stop("CMake could not configure", ("where", f"{shown(log)}; it is above"),
-                   ("why", "the disk is full" if DISK_FULL in said else ""))
+        raise Stop("CMake could not configure", ("where", f"the message is above, and in {shown(log)}"))
     print("".join(line + "\n" for line in said.splitlines() if "doctest" in line), end="")
     save_text(mark, configuration())
     print(f"build: compiling; the first time takes a few minutes (nvcc {'.'.join(map(str, toolkit()))}, {jobs()} jobs)", flush=True)
@@ -167,8 +168,7 @@ def build(*targets):
     if code == OK:
         return
     if DISK_FULL in said:
-        raise Stop("the disk is full", ("where", f"{shown(BUILD)} or {os.environ.get('TMPDIR', '/tmp')}"),
-                   ("try", "make room, or build elsewhere: BUILD_DIR=folder"))
+        raise disk_full()
     broken = BROKEN.search(said)
     raise Stop("the project could not be built; the message is above", ("why", f"a file of {shown(BUILD)} is damaged" if broken else ""),
                ("try", "make clean, then again" if broken else ""))

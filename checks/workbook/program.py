@@ -13,7 +13,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from workbook.base import BUILD, ROOT, Stop, load_text, save_text, shown
+from workbook.base import BUILD, ROOT, Stop, disk_full, load_text, save_text, shown
 from workbook.build import DISK_FULL, settings
 from workbook.nvcc import safe
 
@@ -154,7 +154,7 @@ def call(command, source):
     if done.returncode == 0:
         return
     if DISK_FULL in said:
-        raise Stop("the disk is full", ("where", f"{shown(BUILD)} or {os.environ.get('TMPDIR', '/tmp')}"), ("try", "make room"))
+        raise disk_full()
     if DIAGNOSTIC.search(said) or "undefined reference" in said:
         raise DoesNotCompile(said)
     raise Stop(f"the compiler did not work on {shown(source)}", ("where", " ".join(shlex.quote(w) for w in command)),

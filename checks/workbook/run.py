@@ -3,15 +3,17 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbook.base import BAD_INPUT, OK, SKIPPED, TODO_OPEN, WRONG, Stop
+from workbook.base import BAD_INPUT, OK, SKIPPED, TODO_OPEN, WRONG, Stop, disk_full
 
 OUTPUT_LIMIT = 64 << 20  # bytes of output, and of any file that a program writes
+ROOM = 256 << 10  # bytes that are free where temporary files go, or a failure may be due to that
 SCHEDULES = ["in-order", "late"] + [f"random:{seed}" for seed in range(1, 11)]
 # What decides how a program behaves; only the one who runs it sets these.
 OURS = ("EMU_", "CHECK_", "TODO_ONLY")
@@ -96,5 +98,7 @@ def run(command, limit_s, json_option=False, cwd=None, merge=True, **environment
                 except ProcessLookupError:
                     pass
                 process.wait()
+        if code != OK and shutil.disk_usage(folder).free < ROOM:
+            raise disk_full()
         output = out.read_bytes().decode("utf-8", "replace")
         return Run([str(word) for word in command], environment, code, output, limit_s, read_json(emu), read_json(result))

@@ -52,7 +52,7 @@ find_cxx() {
   done
   return 1
 }
-find_cmake() { first_of 3.24 cmake_version cmake "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake && cmake=$found; }
+find_cmake() { first_of 3.24 cmake_version cmake /usr/local/bin/cmake /usr/bin/cmake "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake && cmake=$found; }
 find_python() { first_of 3.8 python_version python3 python3.13 python3.12 python3.11 python3.10 python3.9 && python=$found; }
 find_doctest() {
   doctest=

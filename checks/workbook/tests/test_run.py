@@ -48,9 +48,8 @@ class Running(Tree):
         self.assertEqual(run([self.script('echo "{" >"$EMU_JSON"')], 10).emu, {})
 
     def test_verdicts(self):
-        for code, said, verdict in ((0, {}, "right"), (0, {"verdict": "right"}, "right"), (1, {"verdict": "right"}, "error"), (0, {"verdict": "wrong"}, "wrong"),
-
-                                    (1, {"verdict": "wrong"}, "wrong"), (2, {}, "refused"), (3, {"verdict": "todo"}, "todo"),
+        for code, said, verdict in ((0, {}, "right"), (0, {"verdict": "right"}, "right"), (1, {"verdict": "right"}, "error"),
+                                    (0, {"verdict": "wrong"}, "wrong"), (1, {"verdict": "wrong"}, "wrong"), (2, {}, "refused"), (3, {"verdict": "todo"}, "todo"),
                                     (77, {}, "skipped"), (-11, {}, "error"), (None, {"verdict": "right"}, "stopped")):
             self.assertEqual(Run([], {}, code, "", 0, {}, said).verdict, verdict)
 
