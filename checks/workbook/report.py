@@ -6,6 +6,7 @@ from workbook import base
 from workbook.base import DIM, GREEN, RED, YELLOW, colour, load_text, paragraph, shown
 
 CONTEXT = 1  # lines before and after the one that is marked
+OTHERS = 3   # lines of others that took part
 HEADS = ("  device", "  problem", "  kernel", "  result", "  time", "  cuBLASLt")  # lines of a lesson's program
 
 
@@ -26,34 +27,31 @@ def snippet(file, line, context=CONTEXT):
 
 
 def place(finding, source):
-    """(file, line) to mark: that of the student's source, where the finding lies in a function that it calls."""
-    file, line = finding.get("file", ""), finding.get("line", 0)
-    if source and file != str(source):
-        chain = re.search(re.escape(str(source)) + r":(\d+)", finding.get("called_from", "") + finding.get("where", ""))
-        if chain:
-            return str(source), int(chain[1])
-    return file, line
+    """(file, line) to mark: the innermost of the student's source, where what happened was inlined into it."""
+    for frame in finding.get("chain", []):
+        if frame["file"] == str(source):
+            return frame["file"], frame["line"]
+    return finding.get("file", ""), finding.get("line", 0)
 
 
 def finding_lines(finding, source):
-    """One finding: its id and cause, the lines of both sides, why, and what to try."""
+    """One finding: its id and cause, the lines of those who took part, why, and what to try."""
     out = [colour(f"{finding['id']}: {short(finding['title'])}", RED if finding["severity"] == "error" else YELLOW), ""]
     file, line = place(finding, source)
     marked = snippet(file, line) if file else []
-    if marked:
-        out += [f"  {shown(file)}:{line}", *marked]
-    where = finding.get("where", "")
-    where = where[len(f"{finding.get('file')}:{finding.get('line')}"):] if file and where.startswith(file) else where
-    other, at = finding.get("other_file", ""), finding.get("other_line", 0)
-    if other and (other, at) != (file, line):
-        name = "" if other == file else f" ({shown(other)})"
-        out += [f"  the other side{name}:", *snippet(other, at, 0)]
+    out += [f"  {shown(file)}:{line}", *marked] if marked else []
+    other = {"what": "the other side", "file": finding.get("other_file", ""), "line": finding.get("other_line", 0)}
+    for part in [other, *finding.get("related", [])][:OTHERS]:
+        seen = snippet(part["file"], part["line"], 0) if part["file"] and (part["file"], part["line"]) != (file, line) else []
+        if seen:
+            out += [f"  {short(part['what'])}:" if part["file"] == file else f"  {short(part['what'])}, {shown(part['file'])}:", *seen]
     out.append("")
-    if not marked and file:
-        out.append(paragraph("at", f"{shown(file)}:{line}"))
+    where = finding.get("where", "").strip()
+    where = re.sub(r"^[^ ].*?:\d+(  |$)", "", where).strip() if marked else where
     seen = "" if finding.get("count", 1) == 1 else f"{finding['count']:,} times" + (
         f", in {finding['seen_in']}" if finding.get("seen_in") else "")
-    rows = [("where", where.strip()), ("state", finding.get("state")), ("why", finding.get("why")), ("try", finding.get("try")),
+    rule = finding.get("rule", "") + (f" (PTX {finding['section']})" if finding.get("section") else "")
+    rows = [("where", where), ("state", finding.get("state")), ("why", finding.get("why") or rule), ("try", finding.get("try")),
             ("seen", ("at least " if finding.get("at_least") else "") + seen if seen else "")]
     return out + [paragraph(label, short(text)) for label, text in rows if text]
 

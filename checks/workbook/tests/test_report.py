@@ -35,8 +35,15 @@ class Report(Tree):
 
     def test_the_students_line_comes_first_where_a_helper_was_inlined(self):
         helper = self.write("common/helper.cuh", "one\ntwo\n")
-        self.finding.update(file=str(helper), line=2, where=f"{helper}:2 (inlined at {self.source}:9)  CTA (0,0,0)")
+        self.finding.update(file=str(helper), line=2, chain=[{"file": str(f), "line": n} for f, n in ((helper, 2), (self.source, 9))])
         self.assertIn("  >    9 | line 9;", self.text({}, [self.finding]))
+
+    def test_others_that_took_part_and_the_rule_where_there_is_no_why(self):
+        self.finding.update(related=[{"what": "initialised for 8", "file": str(self.source), "line": 3}], why="", rule="one by one",
+                            section="9.7.13")
+        said = self.text({}, [self.finding])
+        self.assertIn("  initialised for 8:\n  >    3 | line 3;", said)
+        self.assertIn("why    one by one (PTX 9.7.13)", said)
 
     def test_an_open_blank_is_all_that_is_said(self):
         self.write("lessons/01_first/01_first.cu", 'one\nTODO_OPEN("01.2", "Multiply.");\n')
