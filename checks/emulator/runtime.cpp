@@ -75,7 +75,7 @@ TEST_CASE("cudaLaunchKernel runs the registered kernel and copies its arguments"
 TEST_CASE("cudaLaunchKernel answers impossible shapes as the GPU does, and says why") {
   Program& p = Program::instance();
   Buffer b(1024);
-  CHECK(launch(p.store, dim3(0), dim3(1), 0, b.pointer) == cudaErrorInvalidConfiguration);
+  CHECK(launch(p.store, dim3(0), dim3(1), 0, b.pointer) == cudaErrorInvalidValue);
   CHECK(launch(p.store, dim3(1, 65536), dim3(1), 0, b.pointer) == cudaErrorInvalidValue);
   CHECK(launch(p.store, dim3(1), dim3(0), 0, b.pointer) == cudaErrorInvalidValue);
   CHECK(launch(p.store, dim3(1), dim3(1025), 0, b.pointer) == cudaErrorInvalidValue);

@@ -3,15 +3,30 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <functional>
+#include <map>
 #include <string>
 
+#include "recorded/launch_limits.hpp"
 #include "rules/limits.hpp"
 
 using rules::LaunchArguments;
 using rules::LaunchError;
 
 namespace {
+
+const char* name_of(const std::vector<rules::BrokenLaunch>& broken) {
+  if (broken.empty()) return "cudaSuccess";
+  switch (broken[0].error) {
+    case LaunchError::invalid_cluster_size:
+      return "cudaErrorInvalidClusterSize";
+    case LaunchError::cooperative_too_large:
+      return "cudaErrorCooperativeLaunchTooLarge";
+    default:
+      return "cudaErrorInvalidValue";
+  }
+}
 
 LaunchArguments good() {
   LaunchArguments a;
@@ -41,14 +56,14 @@ TEST_CASE(
        },
        {"(1,65536,1)", "65535"}},
       {"no grid",
-       LaunchError::invalid_configuration,
+       LaunchError::invalid_value,
        [](auto& a) {
          a.grid = {1, 1, 1};
        },
        [](auto& a) {
          a.grid = {4, 0, 1};
        },
-       {"(4,0,1)", "no blocks"}},
+       {"(4,0,1)", "nothing to do"}},
       {"block",
        LaunchError::invalid_value,
        [](auto& a) {
@@ -157,6 +172,25 @@ TEST_CASE(
     CHECK(broken[0].error == row.error);
     for (const char* part : row.parts) CHECK(broken[0].text().find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("the rules give an H200's answer to every recorded launch") {
+  std::ifstream file("checks/recorded/launch_limits.txt");
+  REQUIRE(file.is_open());
+  std::map<std::string, std::string> recorded;
+  for (std::string line; std::getline(file, line);)
+    if (const size_t colon = line.rfind(": "); line[0] != '#' && colon != std::string::npos)
+      recorded[line.substr(0, colon)] = line.substr(colon + 2);
+  int accepted = 0, refused = 0;
+  for (const recorded::LaunchRow& row : recorded::launch_rows()) {
+    CAPTURE(row.name);
+    REQUIRE(recorded.count(row.name) == 1);
+    const std::vector<rules::BrokenLaunch> broken = rules::broken_rules(row.launch);
+    CHECK(name_of(broken) == recorded[row.name]);
+    (broken.empty() ? accepted : refused)++;
+  }
+  CHECK(accepted > 20);
+  CHECK(refused > 20);
 }
 
 TEST_CASE("blocks per multiprocessor: threads, shared memory and the number of blocks bound it") {

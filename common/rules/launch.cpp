@@ -55,16 +55,11 @@ struct Rule {
 };
 
 const Rule kRules[] = {
-    {LaunchError::invalid_configuration, kLimits, [](const Launch& l) { return l.grid.count() > 0; },
-     [](const Launch& l) -> Words {
-       return {"the grid " + text_of(l.grid), "it has no blocks",
-               "launch at least one block, or nothing when there is nothing to do"};
-     }},
-    {LaunchError::invalid_value, kLimits,
-     [](const Launch& l) { return l.grid.count() == 0 || within(l.grid, kMaxGridDim); },
+    {LaunchError::invalid_value, kLimits, [](const Launch& l) { return within(l.grid, kMaxGridDim); },
      [](const Launch& l) -> Words {
        return {"the grid " + text_of(l.grid), "a grid has 1 to 2147483647 blocks in x, 1 to 65535 in y and z",
-               "use x for the large dimension, or let a block do more"};
+               l.grid.count() == 0 ? "launch nothing when there is nothing to do"
+                                   : "use x for the large dimension, or let a block do more"};
      }},
     {LaunchError::invalid_value, kLimits,
      [](const Launch& l) { return within(l.block, kMaxBlockDim) && l.block.count() <= kMaxThreadsPerBlock; },
@@ -86,20 +81,6 @@ const Rule kRules[] = {
        return {"the block is " + text_of(l.block),
                "the kernel is compiled for exactly " + text_of(filled(l.required_threads)),
                "launch the block size that the kernel requires"};
-     }},
-    {LaunchError::invalid_value, kShared,
-     [](const Launch& l) { return l.dynamic_shared <= allowed_dynamic_shared(l); },
-     [](const Launch& l) -> Words {
-       const bool possible =
-           l.dynamic_shared + l.static_shared <= static_cast<uint64_t>(kSharedPerBlockOptin);
-       return {
-           str(l.dynamic_shared) + " bytes of dynamic shared memory",
-           str(allowed_dynamic_shared(l)) + " are allowed (the kernel has " + str(l.static_shared) +
-               " bytes of its own)",
-           possible
-               ? "call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first"
-               : "a block can have " + str(kSharedPerBlockOptin) +
-                     " bytes (227 KiB): use fewer stages or smaller tiles"};
      }},
     {LaunchError::invalid_cluster_size, kClusters,
      [](const Launch& l) {
@@ -142,6 +123,20 @@ const Rule kRules[] = {
        return {str(l.grid.count()) + " blocks must all be resident",
                str(most_blocks(l)) + " fit on the device",
                "launch at most cudaOccupancyMaxActiveBlocksPerMultiprocessor x multiprocessors blocks"};
+     }},
+    {LaunchError::invalid_value, kShared,
+     [](const Launch& l) { return l.dynamic_shared <= allowed_dynamic_shared(l); },
+     [](const Launch& l) -> Words {
+       const bool possible =
+           l.dynamic_shared + l.static_shared <= static_cast<uint64_t>(kSharedPerBlockOptin);
+       return {
+           str(l.dynamic_shared) + " bytes of dynamic shared memory",
+           str(allowed_dynamic_shared(l)) + " are allowed (the kernel has " + str(l.static_shared) +
+               " bytes of its own)",
+           possible
+               ? "call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first"
+               : "a block can have " + str(kSharedPerBlockOptin) +
+                     " bytes (227 KiB): use fewer stages or smaller tiles"};
      }},
 };
 

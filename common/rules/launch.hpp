@@ -1,6 +1,6 @@
 // What a launch must keep: shapes, the kernel's bounds, shared memory, clusters, residency. Each rule once, for the runtime
-// calls of the emulator and for its machine. The codes are those of an H200
-// (checks/emulator/programs/api_errors.cu asks it).
+// calls of the emulator and for its machine. The answers, and
+// which of two mistakes is answered, are those of an H200 (checks/recorded/launch_limits.txt).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct LaunchArguments {
 };
 
 // The code of the refusal, by the runtime's name for it.
-enum class LaunchError { invalid_configuration, invalid_value, invalid_cluster_size, cooperative_too_large };
+enum class LaunchError { invalid_value, invalid_cluster_size, cooperative_too_large };
 
 struct BrokenLaunch : Broken {
   LaunchError error = LaunchError::invalid_value;

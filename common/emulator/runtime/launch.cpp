@@ -22,11 +22,8 @@ Dim3 to_dim3(dim3 d) {
   return {d.x, d.y, d.z};
 }
 
-// The codes are those of an H200 with toolkit 13.0 (checks/emulator/programs/api_errors.cu asks it).
 cudaError_t code_of(rules::LaunchError error) {
   switch (error) {
-    case rules::LaunchError::invalid_configuration:
-      return cudaErrorInvalidConfiguration;
     case rules::LaunchError::invalid_cluster_size:
       return cudaErrorInvalidClusterSize;
     case rules::LaunchError::cooperative_too_large:
