@@ -70,10 +70,12 @@ Sightings* LaunchFindings::sightings_of(const Finding& finding) {
     if (after_.size() > kMostAfter || std::find(after_.begin(), after_.end(), text) != after_.end())
       return nullptr;
     after_.push_back(after_.size() == kMostAfter ? "others" : text);
+    if (on_first) on_first(finding);
     return nullptr;
   }
   error_ = error_ || finding.severity == Severity::error;
   entries_.push_back({finding, Sightings()});
+  if (on_first) on_first(finding);
   return &entries_.back().seen;
 }
 

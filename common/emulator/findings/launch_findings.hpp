@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -33,6 +34,9 @@ class LaunchFindings {
   // After an error, sightings are counted until there are so many, or until so many instructions of warps: neither
   // depends on how fast the machine is, so the same run gives the same numbers. Then nothing more is heard.
   uint64_t most_sightings = 1'000'000, most_instructions = 10'000'000;
+
+  std::function<void(const Finding&)>
+      on_first;  // a cause is met for the first time in this launch; may be empty
 
   void begin(uint64_t warp_instructions);  // executed so far
   void next_event() {

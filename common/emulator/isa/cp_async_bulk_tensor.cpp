@@ -55,6 +55,7 @@ void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind, c
   op.inst = &in;
   op.lanes = 1u << lane;
   op.swizzle = box.map.swizzle;
+  op.map = &box.map;
   w.machine.engine->issue(op);
 }
 
@@ -70,9 +71,8 @@ void check_tile(Warp& w, const Inst& in, int lane, SharedPlace tile) {
 
 // in.extra: addresses, then one reference for each coordinate. in.count: rank.
 void find_box(Warp& w, const Inst& in, int lane, size_t map_operand, size_t addresses, bool writes,
-              TensorBox& box) {
+              TensorBox& box, int32_t (&start)[5]) {
   const Extra& x = *in.extra;
-  int32_t start[5] = {};
   for (unsigned i = 0; i < in.count; ++i) start[i] = w.lanes<int32_t>(x.refs[addresses + i])[lane];
   box.map =
       tensor_map_at(w, in, lane, space_operand(x, map_operand), address_operand(w, x, map_operand, lane));
@@ -86,7 +86,7 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     const Extra& x = *in.extra;
     auto& op = w.machine.engine->take<TensorLoad>();
-    find_box(w, in, l, 1, 3, false, op.box);
+    find_box(w, in, l, 1, 3, false, op.box, op.start);
     const SharedPlace tile =
         shared_place(w, in, l, space_operand(x, 0), address_operand(w, x, 0, l), "destination");
     check_tile(w, in, l, tile);
@@ -108,7 +108,7 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     const Extra& x = *in.extra;
     auto& op = w.machine.engine->take<TensorStore>();
-    find_box(w, in, l, 0, 2, true, op.box);
+    find_box(w, in, l, 0, 2, true, op.box, op.start);
     op.from = shared_place(w, in, l, Space::shared, address_operand(w, x, 1, l), "source");
     check_tile(w, in, l, op.from);
     shared_bytes(w, in, l, op.from, op.box.covered_bytes(), "reads");
@@ -132,7 +132,8 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
 Flow prefetch(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     TensorBox box;
-    find_box(w, in, l, 0, 1, false, box);
+    int32_t at[5] = {};
+    find_box(w, in, l, 0, 1, false, box, at);
   });
   return Flow::next;
 }

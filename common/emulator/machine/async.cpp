@@ -63,6 +63,7 @@ size_t AsyncEngine::next_pool_slot() {
 void AsyncEngine::prepare(AsyncOp& op, size_t slot) {
   op.state = AsyncOp::State::issued;
   op.swizzle = Swizzle::none;
+  op.map = nullptr;
   op.grouped = false;
   op.barrier = nullptr;
   op.bytes = 0;

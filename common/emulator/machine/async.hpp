@@ -21,6 +21,7 @@
 namespace emu {
 
 class AsyncEngine;
+struct TensorMap;
 
 struct MemoryRange {
   Space space = Space::global;  // global or shared
@@ -52,7 +53,9 @@ struct AsyncOp {
   Kind kind = Kind::cp_async;
   State state = State::issued;
   Swizzle swizzle = Swizzle::none;  // tensor copies: the pattern in shared memory
-  bool grouped = false;             // completes in an async-group of its issuing threads
+  const TensorMap* map = nullptr;   // tensor copies: the map, and the coordinates at which the box starts
+  int32_t start[5] = {};
+  bool grouped = false;  // completes in an async-group of its issuing threads
   GroupKind group = GroupKind::bulk;
   Warp* warp = nullptr;        // whose threads issued it
   const Inst* inst = nullptr;  // and where

@@ -83,7 +83,9 @@ bool Cluster::finished() const {
   return true;
 }
 
-Machine::Machine() : engine(std::make_unique<AsyncEngine>(*this)) {}
+Machine::Machine() : engine(std::make_unique<AsyncEngine>(*this)) {
+  findings.on_first = [this](const Finding& finding) { observers.tell(&Observer::on_finding, finding); };
+}
 Machine::~Machine() = default;
 
 void Machine::flush_printf() {
@@ -313,6 +315,11 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     resident_.clear();
     retired.clear();
   };
+  auto give_up = [&] {
+    flush_printf();
+    findings.end();
+    clean_up();
+  };
   auto release_retired = [&] {
     for (auto& cluster : retired) {
       bool held = false;
@@ -369,10 +376,12 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     }
     engine->drain();
     clean_up();
+  } catch (const Fault& fault) {
+    observers.tell(&Observer::on_fault, *this, fault.finding());
+    give_up();
+    throw;
   } catch (...) {
-    flush_printf();
-    findings.end();
-    clean_up();
+    give_up();
     throw;
   }
   observers.tell(&Observer::on_launch_end, *this);

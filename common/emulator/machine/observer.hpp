@@ -19,6 +19,7 @@ struct AsyncOp;
 class Machine;
 struct Program;
 struct LaunchConfig;
+struct Finding;
 
 enum class AccessKind : uint8_t { read, write, atomic };
 
@@ -55,6 +56,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_launch(Machine&, const Program&, const LaunchConfig&) {}
   virtual void on_launch_end(Machine&) {}
+  virtual void on_fault(Machine&, const Finding&) {}  // the launch ends with it; there is no on_launch_end
+  virtual void on_finding(const Finding&) {}          // an observer has found something for the first time
   virtual void on_cta_start(Cta&) {}
   virtual void on_cta_end(Cta&) {}
   virtual void on_exit(Warp&, const Inst&, uint32_t /*mask*/) {}

@@ -6,6 +6,7 @@
 #include "emulator/checker/checker.hpp"
 #include "emulator/ptx/parser.hpp"
 #include "emulator/runtime/environment.hpp"
+#include "emulator/trace/recorder.hpp"
 
 namespace emu {
 namespace {
@@ -132,6 +133,11 @@ Device::Device() {
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
   machine.observers.add(statistics);
+  // Before the checker, so that what it finds in an event is recorded behind that event.
+  if (!env.trace_path.empty() || !env.perfetto_path.empty()) {
+    recorder_ = std::make_unique<trace::Recorder>(env.trace);
+    machine.observers.add(*recorder_);
+  }
   if (env.check) {
     checker_ = std::make_unique<check::Checker>();
     machine.observers.add(*checker_);

@@ -19,6 +19,9 @@ namespace emu {
 namespace check {
 class Checker;
 }
+namespace trace {
+class Recorder;
+}
 
 // A .global or .const variable of a loaded module.
 struct DeviceVariable {
@@ -68,6 +71,8 @@ class Device {
   Machine machine;
   Statistics statistics;
 
+  const trace::Recorder* recorder() const { return recorder_.get(); }
+
   LoadedModule& load(const std::string& ptx, const std::set<std::string>& managed = {});
   void unload(const LoadedModule& module);
 
@@ -82,7 +87,8 @@ class Device {
   Device();
   ~Device();
   static bool exists_;
-  std::unique_ptr<check::Checker> checker_;  // null with EMU_CHECK=off
+  std::unique_ptr<trace::Recorder> recorder_;  // null: no trace was asked for
+  std::unique_ptr<check::Checker> checker_;    // null with EMU_CHECK=off
   uint64_t workspace_ = 0;  // of grid synchronisation; the first allocation, so the lowest device address
   uint64_t next_grid_ = 1;
   std::list<LoadedModule> modules_;

@@ -10,6 +10,7 @@
 
 #include "emulator/findings/report.hpp"
 #include "emulator/runtime/device.hpp"
+#include "emulator/trace/recorder.hpp"
 
 namespace emu {
 namespace {
@@ -18,6 +19,47 @@ namespace {
   std::fprintf(stderr, "bad environment: %s=%s\n  try    %s\n", name, value.c_str(), expected.c_str());
   std::fflush(nullptr);
   _exit(2);  // this is before main: there is nothing to clean up
+}
+
+// The path of a file to be written; a bad one ends the process before anything is done.
+std::string path_from(const char* name) {
+  const char* text = std::getenv(name);
+  if (!text) return "";
+  std::FILE* file = *text ? std::fopen(text, "a") : nullptr;
+  if (!file) bad_value(name, text, "the path of a file that can be written, in a folder that exists");
+  std::fclose(file);
+  return text;
+}
+
+// "7", or "0-3"; `least` is the smallest that makes sense.
+void range_from(const char* name, uint64_t least, uint64_t* first, uint64_t* last) {
+  const char* text = std::getenv(name);
+  if (!text) return;
+  const std::string value = text;
+  const size_t dash = value.find('-');
+  const auto number = [&](const std::string& digits, uint64_t* out) {
+    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
+      return false;
+    *out = std::strtoull(digits.c_str(), nullptr, 10);
+    return *out >= least;
+  };
+  const bool good = dash == std::string::npos ? number(value, first) && number(value, last)
+                                              : first != last && number(value.substr(0, dash), first) &&
+                                                    number(value.substr(dash + 1), last) && *first <= *last;
+  if (good) return;
+  bad_value(name, value,
+            first == last ? "a whole number, at least " + std::to_string(least)
+                          : "a whole number, or two with a dash: FIRST-LAST");
+}
+
+void read_trace_window(Environment& env) {
+  env.trace_path = path_from("EMU_TRACE");
+  env.perfetto_path = path_from("EMU_TRACE_PERFETTO");
+  trace::Window& w = env.trace;
+  range_from("EMU_TRACE_CTAS", 0, &w.first_cta, &w.last_cta);
+  range_from("EMU_TRACE_STEPS", 0, &w.first_step, &w.last_step);
+  range_from("EMU_TRACE_EVENTS", 1, &w.events, &w.events);
+  range_from("EMU_TRACE_LAUNCH", 1, &w.launch, &w.launch);
 }
 
 Environment read_environment() {
@@ -41,12 +83,8 @@ Environment read_environment() {
     if (value != "on" && value != "off") bad_value("EMU_CHECK", value, "on or off");
     env.check = value == "on";
   }
-  if (const char* text = std::getenv("EMU_JSON")) {
-    env.json_path = text;
-    std::FILE* file = env.json_path.empty() ? nullptr : std::fopen(text, "a");
-    if (!file) bad_value("EMU_JSON", text, "the path of a file that can be written, in a folder that exists");
-    std::fclose(file);
-  }
+  env.json_path = path_from("EMU_JSON");
+  read_trace_window(env);
   if (const char* text = std::getenv("EMU_PTX")) {
     std::ifstream file(text);
     std::string ptx(std::istreambuf_iterator<char>(file), {});
@@ -57,7 +95,7 @@ Environment read_environment() {
 }
 
 void at_end(int status, void*) {
-  const bool written = write_report();
+  const bool written = write_report() & write_trace();
   if (status != 0 || (written && !Report::instance().has_errors())) return;
   std::cout.flush();
   std::fflush(nullptr);
@@ -90,14 +128,33 @@ std::string report_json() {
          "}\n";
 }
 
-bool write_report() {
-  const std::string& path = environment().json_path;
-  if (path.empty()) return true;
-  std::string text = report_json();
+namespace {
+
+bool write_file(const char* what, const std::string& path, const std::string& text) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file && std::fclose(file) != 0) written = false;
-  if (!written) std::fprintf(stderr, "emulator: cannot write the report to EMU_JSON=%s\n", path.c_str());
+  if (!written) std::fprintf(stderr, "emulator: cannot write %s=%s\n", what, path.c_str());
+  return written;
+}
+
+}  // namespace
+
+bool write_report() {
+  const std::string& path = environment().json_path;
+  return path.empty() || write_file("the report to EMU_JSON", path, report_json());
+}
+
+bool write_trace() {
+  const Environment& env = environment();
+  const trace::Recorder* recorder = Device::exists() ? Device::instance().recorder() : nullptr;
+  const trace::Trace* trace = recorder ? recorder->trace() : nullptr;
+  if (!trace) return true;
+  bool written = true;
+  if (!env.trace_path.empty())
+    written = write_file("the trace to EMU_TRACE", env.trace_path, trace::to_json(*trace));
+  if (!env.perfetto_path.empty())
+    written &= write_file("the trace to EMU_TRACE_PERFETTO", env.perfetto_path, trace::to_perfetto(*trace));
   return written;
 }
 

@@ -6,15 +6,20 @@
 
 #include "emulator/machine/machine.hpp"
 #include "emulator/runtime/other_ptx.hpp"
+#include "emulator/trace/trace.hpp"
 
 namespace emu {
 
 // EMU_SCHEDULE=in-order|late|random:SEED   EMU_TIME_LIMIT=seconds   EMU_JSON=path   EMU_CHECK=on|off   EMU_PTX=path
+// EMU_TRACE=path   EMU_TRACE_PERFETTO=path   EMU_TRACE_CTAS=FIRST-LAST   EMU_TRACE_STEPS=FIRST-LAST
+// EMU_TRACE_EVENTS=number   EMU_TRACE_LAUNCH=number
 struct Environment {
   Schedule schedule;
   double time_limit_s = 300;
   std::string json_path;  // empty: nothing is written
   bool check = true;
+  std::string trace_path, perfetto_path;  // empty: nothing is recorded, or not in this form
+  trace::Window trace;
   std::shared_ptr<OtherPtx> other_ptx;  // null: the program runs its own
 };
 
@@ -28,5 +33,9 @@ std::string report_json();
 // fault and at the end of the process. A process in which an error was reported, or whose report could not be written,
 // never ends with status 0: it ends with 1 instead.
 bool write_report();
+
+// Writes what was recorded to EMU_TRACE and EMU_TRACE_PERFETTO, whichever is set, at the end of the process; as
+// write_report().
+bool write_trace();
 
 }  // namespace emu
