@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from workbook import base
 from workbook.base import BAD_INPUT, OK, WRONG, Stop, load_text, save_text, shown
 
-LIMIT = 110  # columns, as in .clang-format
-FEWEST, MOST = 3, 6
+LIMIT = 120  # columns of a blank
+FEWEST, MOST = 2, 4
 OPENS = re.compile(r"^( *)// \[todo (\d\d)\.(\d)\] (.+)$")
 ENDS = re.compile(r"^ *// \[end\]$")
 MARKER = re.compile(r"^\s*// \[(todo .*|end|region .*|end region)\]?.*$")
@@ -130,7 +130,7 @@ def one_at_a_time(lesson):
     """A program in which every region is a choice at run time between the blank and the answer (todo.cuh)."""
     def fill(region):
         k = region.number.split(".")[1]
-        return [f"{region.indent}if (lab::todo_only == {k}) {{", region.blank, f"{region.indent}}} else {{", *region.lines,
+        return [f"{region.indent}if (lab::todo_is_open({k})) {{", region.blank, f"{region.indent}}} else {{", *region.lines,
                 f"{region.indent}}}"]
     return "#define TODO_ONE_AT_A_TIME\n" + render(split(lesson.solution), fill)
 

@@ -79,6 +79,8 @@ class Program {
     int code = kWrong;
     try {
       code = measure();
+    } catch (const TodoOpen& todo) {
+      code = finish(kTodo, "todo", todo.what());
     } catch (const KernelError& error) {
       code = explain_failure(error);
     }
@@ -125,7 +127,7 @@ class Program {
     cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                    &ctas_per_sm, variant_.kernel, attributes.maxThreadsPerBlock, variant_.smem_bytes),
                "compute the kernel's occupancy");
-    report_.kernel = {attributes.numRegs, ctas_per_sm, variant_.smem_bytes};
+    report_.kernel = {attributes.numRegs, ctas_per_sm, variant_.smem_bytes, attributes.localSizeBytes};
     add_set();
   }
 

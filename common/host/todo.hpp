@@ -2,11 +2,17 @@
 // ended.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 namespace lab {
 
 constexpr int kTodoBytes = 256;
+
+// A TODO that the host reached; what() is its message.
+struct TodoOpen : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Remembers the device variables of a translation unit with TODO_OPEN: the char* through which its kernels find the
 // message buffer, and the int that selects one blank (null unless built with TODO_ONE_AT_A_TIME).

@@ -34,7 +34,7 @@ class Exercise(Tree):
 
     def test_a_program_with_each_blank_beside_its_answer(self):
         said = self.tool("exercise", "one-at-a-time", "01")[1]
-        self.assertIn("if (lab::todo_only == 2) {", said)
+        self.assertIn("if (lab::todo_is_open(2)) {", said)
         self.assertIn("multiply(c);", said)
         self.assertTrue(said.startswith("#define TODO_ONE_AT_A_TIME\n"))
 
