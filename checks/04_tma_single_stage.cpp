@@ -33,18 +33,17 @@ TEST_CASE("one mbarrier per CTA, one phase and one arrival per K tile") {
   expect_stat(run, "mbarrier.arrivals", run.k_tiles(), "one thread arrives for a K tile");
 }
 
-TEST_CASE("--bulk is right: the same tiles, packed, without tensor maps") {
-  const Tile t = tile();
-  for (const Size& size : {t.tiles(2, 2, 4), Size{t.bm - 1, t.bn + 8, t.bk + 8}, Size{1, 8, 8}})
-    run_right({size, {"--bulk"}});
-}
-
-TEST_CASE("--bulk: the same bytes by 1-D copies, no tensor copy") {
-  NEEDS_EMULATOR();
-  const Tile t = tile();
-  const LessonRun& run = run_right({{t.bm + 72, t.bn + 136, 3 * t.bk + 8}, {"--bulk"}});
-  expect_stat(run, "bulk.load.issued", run.k_tiles() * 2, "a K tile is two copies");
-  expect_stat(run, "bulk.load.bytes", run.k_tiles() * run.tile_bytes(), "each tile lands once");
-  expect_stat(run, "tensor.load.issued", 0, "no tensor map is used");
-  expect_stat(run, "copy.issuing_threads", 1, "one thread of a CTA issues the copies");
+TEST_SUITE("project") {
+  TEST_CASE(
+      "beside it, 04b_bulk_copy is right: the same bytes, packed, by 1-D copies and without tensor maps") {
+    const Tile t = tile();
+    for (const Size& size : {t.tiles(2, 2, 4), Size{t.bm - 1, t.bn + 8, t.bk + 8}, Size{1, 8, 8}}) {
+      const LessonRun& run = run_right({size, {}, "in-order", "", "04b_bulk_copy"});
+      if (on_gpu()) continue;
+      CHECK(run.stat("bulk.load.issued") == run.k_tiles() * 2);
+      CHECK(run.stat("bulk.load.bytes") == run.k_tiles() * run.tile_bytes());
+      CHECK(run.stat("tensor.load.issued") == 0);
+      CHECK(run.stat("copy.issuing_threads") == 1);
+    }
+  }
 }

@@ -32,14 +32,16 @@ TEST_CASE("a full and an empty barrier per stage; a stage is handed back once by
 }
 
 TEST_SUITE("project") {
-  TEST_CASE("the larger tile reads 3/4 of lesson 05's bytes, in half the wgmma and with fewer instructions") {
+  TEST_CASE(
+      "the roles do what the threads of lesson 05 did: the same copies and products, by fewer instructions") {
     NEEDS_EMULATOR();
     const Size size = tile().tiles(2, 2, 4);
     const LessonRun& run = run_right({size});
     const LessonRun& before = run_right({size, {}, "in-order", "", "05_tma_multistage"});
-    CHECK(run.stat("tensor.load.bytes") * 4 == before.stat("tensor.load.bytes") * 3);
-    CHECK(run.stat("wgmma.flop") == before.stat("wgmma.flop"));
-    CHECK(run.stat("wgmma.issued") * 2 == before.stat("wgmma.issued"));
+    for (const char* key : {"tensor.load.issued", "tensor.load.bytes", "wgmma.issued", "wgmma.flop"}) {
+      CAPTURE(key);
+      CHECK(run.stat(key) == before.stat(key));
+    }
     CHECK(run.stat("warp_instructions") < before.stat("warp_instructions"));
     CHECK(run.stat("mbarrier.arrivals") ==
           run.k_tiles() + (run.k_tiles() - run.ctas()) * run.consumer_threads() / 32);

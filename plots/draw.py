@@ -25,8 +25,8 @@ FOLDER = Path(__file__).resolve().parent
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 PEAK_TFLOPS = 989.4  # dense bf16, H100 SXM and H200 data sheet
 # Okabe-Ito: told apart by colour-blind readers and in grey.
-COLOURS = ["#999999", "#E69F00", "#F0E442", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000"]
-MARKERS = "osD^v<>pX"
+COLOURS = ["#999999", "#E69F00", "#F0E442", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#882255", "#44AA99"]
+MARKERS = "osD^v<>pXhP"
 INSTRUCTIONS = [("copy", "asynchronous copies", "#0072B2", ""), ("memory", "loads, stores, fences", "#56B4E9", "//"),
                 ("address", "addresses, integers", "#E69F00", ""), ("barrier", "barriers", "#D55E00", "xx"),
                 ("math", "wgmma, floats", "#009E73", ".."), ("control", "branches, predicates", "#F0E442", "\\\\"),

@@ -20,7 +20,7 @@ from workbook.run import run
 OUT = ROOT / "plots" / "data" / "emulator-instructions.csv"
 M, N, K = 512, 512, 1024
 STEPS = (M // 128) * (N // 128) * (K // 64)
-SAME_TILE = {"09_persistent_gemm": ["--tile", "128x256"]}  # the tile of 06 to 08; by itself 09 picks one by size
+SAME_TILE = {"11_stream_k": ["--tile", "128x256"]}  # the tile of 07 to 10; by itself 11 picks one by size
 CLASSES = ["copy", "memory", "address", "barrier", "math", "control", "other"]
 COPIES = ["cp_async.issued", "bulk.load.issued", "tensor.load.issued"]
 

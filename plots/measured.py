@@ -14,8 +14,8 @@ from statistics import median
 from data import lessons, load, middle, newest, pick
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "plots/README.md", "lessons/05_tma_multistage/README.md", "lessons/08_cluster_multicast/README.md",
-             "lessons/09_persistent_gemm/README.md"]
+DOCUMENTS = ["README.md", "plots/README.md", "lessons/05_tma_multistage/README.md", "lessons/09_cluster_multicast/README.md",
+             "lessons/11_stream_k/README.md"]
 BLOCK = re.compile(r"<!-- measured: (?!end)(\w+) -->\n(.*?)<!-- measured: end -->", re.DOTALL)
 SQUARES = [(s, s, s) for s in (512, 1024, 2048, 4096, 8192, 16384)]
 RAGGED = (4104, 3992, 2056)
@@ -52,7 +52,7 @@ def ladder():
 
 def against_cublas():
     header, rows = load(newest("ladder"))
-    own = [r for r in rows if r["lesson"] == "09_persistent_gemm"]
+    own = [r for r in rows if r["lesson"] == "11_stream_k"]
     span = lambda values, digits: f"{min(values):.{digits}f} to {max(values):.{digits}f}"
     lines = []
     for size in dict.fromkeys((r["m"], r["n"], r["k"]) for r in own):
@@ -60,7 +60,7 @@ def against_cublas():
         ratios, ours, theirs = ([r[key] for r in at] for key in ("ratio_median", "tflops", "cublas_tflops"))
         lines.append([" x ".join(map(str, size)), str(len(at)), at[0]["tile"], f"{median(ours):.0f}, {span(ours, 0)}",
                       f"{median(theirs):.0f}, {span(theirs, 0)}", f"{median(ratios):.3f}, {span(ratios, 3)}"])
-    return f"Lesson 09 beside cuBLASLt ({machine(header)}), median of the processes, least to most:\n\n" + table(
+    return f"Lesson 11 beside cuBLASLt ({machine(header)}), median of the processes, least to most:\n\n" + table(
         ["M x N x K", "processes", "tile", "TFLOP/s", "cuBLASLt", "ratio"], lines)
 
 
@@ -85,7 +85,7 @@ def copy():
         f"On one {machine(header)}: `cudaMemcpy` from device to device moves {limit:.0f} GB/s, bytes read and written counted. The "
         f"copy engine reads at most {best['load']['gb_per_s']:.0f} GB/s, {best['load']['gb_per_s'] / limit:.2f} of that, and "
         f"copies at most {best['copy']['gb_per_s']:.0f} GB/s, {best['copy']['gb_per_s'] / limit:.2f}. Nine tenths of its best "
-        f"reading rate take {enough / 2**20:.1f} MiB in flight on the whole chip, {enough / best['load']['ctas'] / 1024:.0f} KiB an SM.\n")
+        f"reading rate take {enough / 2**20:.1f} MiB in flight on the whole chip, {enough / best['load']['ctas'] / 1024:.0f} KiB per SM.\n")
 
 
 def counted(names):
@@ -104,12 +104,12 @@ def counters():
 
 
 def multicast():
-    return counted(["07_tma_store", "08_cluster_multicast"])
+    return counted(["08_tma_store", "09_cluster_multicast"])
 
 
 def busy():
     header, rows = load(newest("counters"))
-    row = next(r for r in rows if r["lesson"] == "09_persistent_gemm")
+    row = next(r for r in rows if r["lesson"] == "11_stream_k")
     return (f"At {row['m']} the tensor cores are busy in {100 * row['tensor_busy']:.1f} % of the cycles in which an SM works "
             f"({machine(header)}).\n")
 

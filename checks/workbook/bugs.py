@@ -50,7 +50,7 @@ class Program:
 
     @property
     def label(self):
-        return self.name[:2] if self.name[:2].isdigit() else self.name
+        return self.name.split("_")[0] if self.name[:2].isdigit() else self.name
 
     @property
     def built(self):
@@ -100,8 +100,9 @@ class Bug:
 
 
 def programs():
-    """Every program of the corpus: the lessons in order, then the stand-alone ones."""
-    found = [Program(l.name, l.solution, folder() / l.name, (LONG, SHORT)) for l in lessons()]
+    """Every program of the corpus: the lessons in order, with those beside a lesson (04b), then the stand-alone ones."""
+    sources = sorted([l.solution for l in lessons()] + [*(base.ROOT / "solutions").glob("[0-9][0-9]b_*.cu")])
+    found = [Program(p.stem, p, folder() / p.stem, (LONG, SHORT)) for p in sources]
     return found + [Program(p.stem, p, p.with_suffix(""), ("",)) for p in sorted((folder() / "standalone").glob("*.cu"))]
 
 

@@ -127,7 +127,7 @@ std::string usage(const std::string& program, const std::string& title,
       "  --data KIND        bell: bell-shaped in [-1, 1] (default); integers: the result must be exact\n"
       "  --seed S           seed of the inputs (default 1)\n"
       "  --repeat R         timing samples (default: 1 emulated, 20 on a GPU)\n"
-      "  --sms N            use N multiprocessors, at least 2, instead of all (lesson 09)\n"
+      "  --sms N            use N multiprocessors, at least 2, instead of all (lessons 10, 11)\n"
       "  --cublas           time cuBLASLt's best algorithm in turns with the kernel (GPU only)\n"
       "  --state STATE      with --cublas: sustained (default): no pause between samples, after a second of load;\n"
       "                     cool: short samples, each after a pause\n"

@@ -36,6 +36,10 @@ void GemmReport::print_kernel(FILE* out) const {
       "  kernel   tile %dx%dx%d, %d stage%s, %.1f KiB of shared memory per CTA, registers per thread: %s\n",
       tile.bm, tile.bn, tile.bk, stages, stages == 1 ? "" : "s", kernel->smem_bytes / 1024.0,
       registers.c_str());
+  if (kernel->local_bytes > 0) {
+    std::fprintf(out, "           %llu bytes of local memory per thread: its registers do not suffice\n",
+                 wide(kernel->local_bytes));
+  }
 }
 
 void GemmReport::print_answer(FILE* out) const {
@@ -99,6 +103,7 @@ std::string GemmReport::json() const {
     o.add("registers", kernel->registers);
     o.add("ctas_per_sm", kernel->ctas_per_sm);
     o.add("smem_bytes", kernel->smem_bytes);
+    o.add("local_bytes", kernel->local_bytes);
   }
   if (answer) {
     o.add("result_hash", answer->hash);

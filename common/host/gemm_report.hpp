@@ -22,6 +22,7 @@ struct GemmReport {
     int registers = 0;  // per thread; 0: not known
     int ctas_per_sm = 0;
     uint64_t smem_bytes = 0;
+    uint64_t local_bytes = 0;  // of local memory per thread: what spilled, mostly
   };
   // The result against the reference; `known`: it has been compared before, by its hash.
   struct Answer {

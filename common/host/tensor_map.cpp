@@ -63,7 +63,7 @@ std::vector<std::string> sentences(const TensorMapSpec& spec, bool refused) {
 }
 
 // cuTensorMapEncodeTiled, found through the runtime: no program links the driver's library.
-decltype(&cuTensorMapEncodeTiled) driver_encode() {
+decltype(&::cuTensorMapEncodeTiled) driver_encode() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
@@ -79,7 +79,7 @@ decltype(&cuTensorMapEncodeTiled) driver_encode() {
     throw std::runtime_error(
         "the driver has no cuTensorMapEncodeTiled: it needs a driver for CUDA 12.0 or newer");
   }
-  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+  return reinterpret_cast<decltype(&::cuTensorMapEncodeTiled)>(function);
 }
 
 }  // namespace
@@ -114,6 +114,25 @@ CUtensorMap make_tensor_map(const TensorMapSpec& spec) {
     for (const std::string& advice : tensor_map_advice(spec))
       std::fprintf(stderr, "tensor-map-advice: %s\n", advice.c_str());
   return map;
+}
+
+void cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* global_address,
+                            const cuuint64_t* global_dim, const cuuint64_t* global_strides,
+                            const cuuint32_t* box_dim, const cuuint32_t* element_strides,
+                            CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                            CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill oob_fill) {
+  TensorMapSpec spec;
+  spec.type = type;
+  spec.address = global_address;
+  spec.size.assign(global_dim, global_dim + rank);
+  spec.stride_bytes.assign(global_strides, global_strides + rank - 1);
+  spec.box.assign(box_dim, box_dim + rank);
+  spec.element_stride.assign(element_strides, element_strides + rank);
+  spec.interleave = interleave;
+  spec.swizzle = swizzle;
+  spec.l2_promotion = l2_promotion;
+  spec.oob_fill = oob_fill;
+  *map = make_tensor_map(spec);
 }
 
 CUtensorMap make_tensor_map_2d(const void* matrix, uint64_t rows, uint64_t cols, uint32_t box_rows,

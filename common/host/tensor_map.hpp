@@ -34,6 +34,14 @@ std::vector<std::string> tensor_map_advice(const TensorMapSpec& spec);
 // std::runtime_error when the driver has no cuTensorMapEncodeTiled or refuses.
 CUtensorMap make_tensor_map(const TensorMapSpec& spec);
 
+// The driver's function, found at run time, with its parameters in its order; global_strides has one entry less than the
+// others, and element_strides is not optional. Throws as make_tensor_map does, instead of returning an error code.
+void cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* global_address,
+                            const cuuint64_t* global_dim, const cuuint64_t* global_strides,
+                            const cuuint32_t* box_dim, const cuuint32_t* element_strides,
+                            CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                            CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill oob_fill);
+
 // The map of a row-major bf16 matrix (rows x cols) read in boxes of box_rows x box_cols with the 128-byte
 // swizzle.
 CUtensorMap make_tensor_map_2d(const void* matrix, uint64_t rows, uint64_t cols, uint32_t box_rows,

@@ -12,9 +12,9 @@ __device__ __forceinline__ void cluster_sync() {
   ptx::barrier_cluster_wait();
 }
 
-// All threads of the cluster meet, and find the mbarriers that fence.mbarrier_init.release.cluster has published. Other
-// writes are not handed over.
-__device__ __forceinline__ void cluster_meet() {
+// The same without release: it makes visible the mbarriers that fence.mbarrier_init.release.cluster has published, and no
+// other write.
+__device__ __forceinline__ void cluster_sync_relaxed() {
   __syncwarp();
   ptx::barrier_cluster_arrive_relaxed();
   ptx::barrier_cluster_wait();

@@ -1,4 +1,4 @@
-// The way of a result tile out: registers -> swizzled shared memory -> copy engine -> global memory.
+// The epilogue: a result tile leaves by registers -> swizzled shared memory -> copy engine -> global memory.
 #pragma once
 
 #include <cuda.h>
@@ -18,9 +18,9 @@ namespace lab {
 constexpr int kBlockRows = 16, kBlockCols = 64;
 constexpr int kBlockElements = kBlockRows * kBlockCols;
 
-constexpr int kBlockPairs = kBlockElements / 2 / 32;  // of a thread
+constexpr int kBlockPairs = kBlockElements / 2 / 32;  // per thread
 
-// Block j of the accumulator as bf16: columns 64 * j to 64 * j + 63. acc: wgmma's layout, BN / 2 registers a thread.
+// Block j of the accumulator as bf16: columns 64 * j to 64 * j + 63. acc: wgmma's layout, BN / 2 registers per thread.
 template <int kRegisters>
 __device__ __forceinline__ void pack_block(const float (&acc)[kRegisters], int j,
                                            uint32_t (&pairs)[kBlockPairs]) {
@@ -31,7 +31,7 @@ __device__ __forceinline__ void pack_block(const float (&acc)[kRegisters], int j
   }
 }
 
-// Writes a packed block to `block`, 128-byte swizzled: the 16-byte chunk c of row r lies at chunk c ^ (r % 8). block:
+// Writes a packed block to `block`, 128-byte swizzled: the 16-byte chunk c of row r is stored at chunk c ^ (r % 8). block:
 // kBlockElements elements on a 1024-byte boundary. Executed by whole warps.
 __device__ __forceinline__ void stage_block(const uint32_t (&pairs)[kBlockPairs], bf16* block) {
   const int lane = threadIdx.x % 32;
@@ -45,16 +45,9 @@ __device__ __forceinline__ void stage_block(const uint32_t (&pairs)[kBlockPairs]
   }
 }
 
-template <int kRegisters>
-__device__ __forceinline__ void stage_block(const float (&acc)[kRegisters], int j, bf16* block) {
-  uint32_t pairs[kBlockPairs];
-  pack_block(acc, j, pairs);
-  stage_block(pairs, block);
-}
-
-// Stores a packed block at (row, col) of the matrix of tmap_c, whose box is kBlockRows x kBlockCols, by way of `block`: one of
-// two that are used in turns. It is written as soon as the store before last has read it. The store is under way when
-// this returns.
+// Stores a packed block at (row, col) of the matrix of tmap_c, whose box is kBlockRows x kBlockCols, by way of `block`, one
+// of two that the warp uses in turn: `block` is written as soon as the store before last has read it. The store is still
+// under way when this returns.
 __device__ __forceinline__ void store_block(const uint32_t (&pairs)[kBlockPairs], bf16* block,
                                             const CUtensorMap& tmap_c, int row, int col) {
   const bool elected = ptx::elect_sync();
@@ -69,9 +62,9 @@ __device__ __forceinline__ void store_block(const uint32_t (&pairs)[kBlockPairs]
   }
 }
 
-// Stores a warp's 16 x BN part of the accumulator to the matrix of tmap_c, whose box is kBlockRows x kBlockCols, at
-// (row, col); what lies outside the matrix is not written. blocks: two of them, used in turns. Returns with up to two
-// stores under way: the lane that elect.sync names must wait for its bulk groups before the CTA ends.
+// Stores a warp's 16 x BN part of the accumulator to the matrix of tmap_c at (row, col); elements outside the matrix are not
+// written. blocks: two of them, used in turn. Returns with up to two stores under way: the lane that elect.sync names must
+// wait for its bulk groups before the CTA ends.
 template <int kRegisters>
 __device__ __forceinline__ void store_rows(const float (&acc)[kRegisters], bf16 (&blocks)[2][kBlockElements],
                                            const CUtensorMap& tmap_c, int row, int col) {
@@ -83,18 +76,19 @@ __device__ __forceinline__ void store_rows(const float (&acc)[kRegisters], bf16 
   }
 }
 
-// The same, block by block, while the next tile is multiplied: the accumulator is free as soon as it is packed.
+// [region deferred]
+// The epilogue of one tile behind the main loop of the next, block by block: the accumulator is free as soon as it is packed.
 template <int kRegisters>
-class Outgoing {
+class DeferredEpilogue {
  public:
-  // Takes the accumulator, for (row, col). What was packed before must have left.
+  // Packs the accumulator, which belongs at (row, col). The tile packed before must have been stored completely.
   __device__ __forceinline__ void pack(const float (&acc)[kRegisters], int row, int col) {
 #pragma unroll
     for (int j = 0; j < kBlocks; ++j) pack_block(acc, j, pairs_[j]);
     row_ = row, col_ = col, left_ = kBlocks;
   }
 
-  // Stores the next two blocks, or all, if any are left.
+  // Stores the next two blocks of the packed tile, or all that are left; does nothing when none are.
   __device__ __forceinline__ void store_some(bf16 (&blocks)[2][kBlockElements], const CUtensorMap& tmap_c,
                                              bool all) {
     if (left_ == 0) return;
@@ -102,7 +96,7 @@ class Outgoing {
       store_block(pairs_[0], blocks[0], tmap_c, row_, col_);
       store_block(pairs_[1], blocks[1], tmap_c, row_, col_ + kBlockCols);
 #pragma unroll
-      for (int j = 2; j < kBlocks; ++j) {  // the others move up: a register cannot be chosen at run time
+      for (int j = 2; j < kBlocks; ++j) {  // the others move up: a register has no index at run time
 #pragma unroll
         for (int i = 0; i < kBlockPairs; ++i) pairs_[j - 2][i] = pairs_[j][i];
       }
@@ -115,5 +109,6 @@ class Outgoing {
   uint32_t pairs_[kBlocks][kBlockPairs];
   int row_, col_, left_ = 0;
 };
+// [end region]
 
 }  // namespace lab

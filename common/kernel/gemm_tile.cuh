@@ -13,9 +13,9 @@ struct OutputTile {
   int row, col;
 };
 
-// Tile number `index` of the BM x BN tiles of an m x n matrix. They are numbered down columns of kGroup tiles
-// (2048 rows), then on to the right: the CTAs that run at the same time then cover a block of C that is about
-// square, and find each other's rows of A and B in the L2 cache.
+// Tile number `index` of the BM x BN tiles of an m x n matrix, in grouped raster order: down a group of kGroup tiles (2048
+// rows), then on to the right. The CTAs that run at the same time then cover a block of C that is about square, and find
+// each other's rows of A and B in the L2 cache.
 template <int BM, int BN>
 __device__ __forceinline__ OutputTile output_tile(int index, int m, int n) {
   constexpr int kGroup = 2048 / BM;
@@ -43,7 +43,8 @@ __device__ __forceinline__ void wgmma_step(float (&d)[128], uint64_t desc_a, uin
   ptx::wgmma_m64n256k16_f32_bf16_bf16(d, desc_a, desc_b, accumulate);
 }
 
-// acc = A * B^T + (accumulate ? acc : 0) on the tensor core, asynchronously. acc: 64 x BN, BN / 2 registers a
+// [region multiply]
+// acc = A * B^T + (accumulate ? acc : 0) on the tensor core, asynchronously. acc: 64 x BN, BN / 2 registers per
 // thread, BN = 128 or 256; A: 64 x BK, B: BN x BK, both K-major bf16 with 128-byte rows (BK = 64), 128-byte
 // swizzled, on 1024-byte boundaries. Executed by one warpgroup; the caller fences, commits and waits.
 template <int BK, int kRegisters>
@@ -56,9 +57,10 @@ __device__ __forceinline__ void multiply_tile(float (&acc)[kRegisters], const bf
                accumulate || k > 0);
   }
 }
+// [end region]
 
 // Writes a warpgroup's 64 x BN accumulator as bf16 to c (m x n, row-major, n a multiple of 8) at (row, col);
-// what lies outside is not written. acc has the layout of wgmma's result: neighbouring columns in pairs.
+// elements outside are not written. acc has the layout of wgmma's result: neighbouring columns in pairs.
 template <int kRegisters>
 __device__ __forceinline__ void store_accumulator(const float (&acc)[kRegisters], bf16* c, int m, int n,
                                                   int row, int col) {

@@ -6,7 +6,7 @@
 namespace lab {
 
 // A position in a ring of kStages stages: which stage, and the parity of the phase that its barriers are in on
-// this lap. ++ goes to the next stage; where the ring closes, the parity turns over. Producer and consumer hold one
+// this lap. ++ goes to the next stage; where the ring closes, the parity flips. Producer and consumer hold one
 // each and meet only through the barriers.
 template <int kStages>
 struct Slot {

@@ -37,7 +37,7 @@ __device__ __forceinline__ void barrier_cluster_arrive_relaxed() {
 // arrival there. That CTA must still be running. (sm_90, PTX §9.7.9.22 and §9.7.13.15.13)
 // The default semantics, .release.cta: enough to hand back a stage that only wgmma has read, because those reads are
 // over when wgmma.wait_group returns. It does not hand ordinary writes to the other CTA. With .release.cluster ptxas
-// puts a MEMBAR.ALL.GPU before every arrive: lesson 08 then falls from 0.97 to 0.65 of cuBLASLt (H200, 4096).
+// puts a MEMBAR.ALL.GPU before every arrive: lesson 09 then falls from 0.97 to 0.65 of cuBLASLt (H200, 4096).
 __device__ __forceinline__ void mbarrier_arrive_cluster(uint64_t* bar, uint32_t rank) {
   asm volatile(
       "{\n"

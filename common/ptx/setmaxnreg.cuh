@@ -14,7 +14,7 @@ __device__ __forceinline__ void setmaxnreg_dec() {
 }
 
 // setmaxnreg.inc.sync.aligned.u32 kRegisters;
-// Takes registers, up to kRegisters a thread, from those that the CTA's other warps have given back; waits until
+// Takes registers, up to kRegisters per thread, from those that the CTA's other warps have given back; waits until
 // there are enough. Executed by all warps of a warpgroup. (sm_90a)
 template <int kRegisters>
 __device__ __forceinline__ void setmaxnreg_inc() {

@@ -1,4 +1,4 @@
-// wgmma: one warpgroup (128 threads) multiplies two tiles that lie in shared memory.
+// wgmma: one warpgroup (128 threads) multiplies two tiles in shared memory.
 // Everything here is .sync.aligned: all 128 threads of the warpgroup execute it together.
 // (PTX §9.7.15, all sm_90a)
 #pragma once
@@ -30,6 +30,7 @@ __device__ __forceinline__ void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(kPending) : "memory");
 }
 
+// [region descriptor]
 // The 64-bit matrix descriptor of a K-major tile with 128-byte rows and the 128-byte swizzle:
 //   bits 13:0   start address / 16 (shared window)
 //   bits 29:16  leading dimension byte offset / 16: not used in this layout, 1 by convention
@@ -43,13 +44,14 @@ __device__ __forceinline__ uint64_t wgmma_descriptor_k_major_128B(const void* ti
   constexpr uint64_t kSwizzle128B = uint64_t{1} << 62;
   return ((smem_addr(tile) & 0x3FFFF) >> 4) | kLeading | kStride | kSwizzle128B;
 }
+// [end region]
 
 #define PTX_OUT4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define PTX_OUT16(d, i) PTX_OUT4(d, i), PTX_OUT4(d, i + 4), PTX_OUT4(d, i + 8), PTX_OUT4(d, i + 12)
 #define PTX_OUT64(d) PTX_OUT16(d, 0), PTX_OUT16(d, 16), PTX_OUT16(d, 32), PTX_OUT16(d, 48)
 
 // wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 d, a-desc, b-desc, scale-d, 1, 1, 0, 0;
-// d = a * b^T + (accumulate ? d : 0). d: 64 x 128 floats, 64 registers a thread; a: 64 x 16, b: 128 x 16 bf16,
+// d = a * b^T + (accumulate ? d : 0). d: 64 x 128 floats, 64 registers per thread; a: 64 x 16, b: 128 x 16 bf16,
 // both K-major in shared memory. Thread t holds in d[r] the element of row 16*(t/32) + t%32/4 + 8*((r>>1)&1)
 // and column 8*(r>>2) + 2*(t%4) + (r&1). Asynchronous: needs wgmma_fence before, commit and wait after.
 __device__ __forceinline__ void wgmma_m64n128k16_f32_bf16_bf16(float (&d)[64], uint64_t desc_a,
@@ -72,7 +74,7 @@ __device__ __forceinline__ void wgmma_m64n128k16_f32_bf16_bf16(float (&d)[64], u
 #define PTX_OUT128(d) PTX_OUT64(d), PTX_OUT16(d, 64), PTX_OUT16(d, 80), PTX_OUT16(d, 96), PTX_OUT16(d, 112)
 
 // wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 d, a-desc, b-desc, scale-d, 1, 1, 0, 0;
-// The same with b: 256 x 16, d: 64 x 256 floats, 128 registers a thread.
+// The same with b: 256 x 16, d: 64 x 256 floats, 128 registers per thread.
 __device__ __forceinline__ void wgmma_m64n256k16_f32_bf16_bf16(float (&d)[128], uint64_t desc_a,
                                                                uint64_t desc_b, bool accumulate) {
   asm volatile(

@@ -7,9 +7,9 @@
 
 using lab::bf16;
 
-constexpr int BM = 128, BN = 128, BK = 64;  // one CTA computes BM x BN of C, BK of the sum at a time
+constexpr int BM = 128, BN = 128, BK = 64;  // a CTA computes BM x BN of C, in steps of BK along K
 constexpr int kThreads = 256;               // two warpgroups, 64 rows of the tile each
-constexpr int kChunkBytes = 16;             // what a thread moves at once: 8 bf16
+constexpr int kChunkBytes = 16;             // what one load or store moves: 8 bf16
 constexpr int kChunksPerRow = BK * sizeof(bf16) / kChunkBytes;
 constexpr int kChunksPerThread = BM * kChunksPerRow / kThreads;
 static_assert(kChunksPerRow == 8, "the 128-byte swizzle permutes the eight 16-byte chunks of a 128-byte row");
@@ -20,7 +20,7 @@ struct Smem {
   alignas(1024) bf16 b[BN * BK];
 };
 
-// Where chunk i of this thread lies in a tile. Eight neighbouring threads take the eight chunks of one row.
+// Row and column, in chunks, of chunk i of this thread. Eight neighbouring threads take the eight chunks of a row.
 __device__ int chunk_row(int i) {
   return (i * kThreads + threadIdx.x) / kChunksPerRow;
 }
@@ -29,36 +29,32 @@ __device__ int chunk_col(int i) {
 }
 
 // [region load]
-// Global -> registers. src: rows x k, row-major. The tile starts at (row0, k0); chunks outside src are zeros.
-// K is a multiple of 8, so a chunk is either inside or outside.
+// Global memory -> registers: the chunks of this thread. src: rows x k, row-major. The tile starts at (row0, k0).
+// K is a multiple of 8, so a chunk is either inside src or outside.
 __device__ void load_chunks(uint4 (&chunk)[kChunksPerThread], const bf16* src, int rows, int k, int row0,
                             int k0) {
 #pragma unroll
   for (int i = 0; i < kChunksPerThread; ++i) {
-    const int row = row0 + chunk_row(i);
-    const int col = k0 + chunk_col(i) * 8;
-    // [todo 01.1] Read the 16 bytes at (row, col) of src as a uint4; outside src, take zeros.
-    TODO_OPEN("01.1", "Read the 16 bytes at (row, col) of src as a uint4; outside src, take zeros.");
+    // [todo 01.1] Read chunk i as one uint4 from its row and column of src, or take zeros where src has none.
+    TODO_OPEN("01.1", "Read chunk i as one uint4 from its row and column of src, or take zeros where src has none.");
     // [end]
   }
 }
 // [end region]
 
 // [region store]
-// Registers -> shared memory, in the order that the wgmma descriptor promises.
+// Registers -> shared memory, in the order that the wgmma descriptor announces.
 __device__ void store_chunks(bf16* tile, const uint4 (&chunk)[kChunksPerThread]) {
 #pragma unroll
   for (int i = 0; i < kChunksPerThread; ++i) {
-    const int row = chunk_row(i);
-    const int col = chunk_col(i);
-    // [todo 01.2] Store chunk[i] in its row of tile, at the swizzled column col XOR row % 8.
-    TODO_OPEN("01.2", "Store chunk[i] in its row of tile, at the swizzled column col XOR row % 8.");
+    // [todo 01.3] Store chunk i where the 128-byte swizzle puts it.
+    TODO_OPEN("01.3", "Store chunk i where the 128-byte swizzle puts it.");
     // [end]
   }
 }
 // [end region]
 
-// C = A * B^T.  a: m x k, b: n x k, c: m x n, row-major bf16.  One CTA a tile of C.
+// C = A * B^T.  a: m x k, b: n x k, c: m x n, row-major bf16.  One CTA per tile of C.
 __global__ void __launch_bounds__(kThreads, 2)
     gemm(const bf16* a, const bf16* b, bf16* c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
@@ -73,20 +69,13 @@ __global__ void __launch_bounds__(kThreads, 2)
     uint4 chunk_a[kChunksPerThread], chunk_b[kChunksPerThread];
     load_chunks(chunk_a, a, m, k, tile.row, k0);
     load_chunks(chunk_b, b, n, k, tile.col, k0);
-    // [todo 01.3] Let the CTA wait here: the other warpgroup may still read the old tile.
-    TODO_OPEN("01.3", "Let the CTA wait here: the other warpgroup may still read the old tile.");
-    // [end]
-    store_chunks(smem.a, chunk_a);
-    store_chunks(smem.b, chunk_b);
-    // [todo 01.4] Order your stores before wgmma's reads with a proxy fence, then let the CTA wait.
-    TODO_OPEN("01.4", "Order your stores before wgmma's reads with a proxy fence, then let the CTA wait.");
+    // [todo 01.2] Store both tiles: nobody may still read the old ones, and wgmma must see the new ones.
+    TODO_OPEN("01.2", "Store both tiles: nobody may still read the old ones, and wgmma must see the new ones.");
     // [end]
 
-    // ---- compute: one warpgroup a half of the tile's rows
-    ptx::wgmma_fence();
-    lab::multiply_tile<BK>(acc, smem.a + warpgroup * 64 * BK, smem.b);
-    // [todo 01.5] Close the group of wgmma, then wait until no group is pending.
-    TODO_OPEN("01.5", "Close the group of wgmma, then wait until no group is pending.");
+    // ---- compute: each warpgroup multiplies its half of the tile's rows
+    // [todo 01.4] Multiply rows 64 * warpgroup and on of the tile of A, and wait for the tensor core.
+    TODO_OPEN("01.4", "Multiply rows 64 * warpgroup and on of the tile of A, and wait for the tensor core.");
     // [end]
   }
   // [end region]

@@ -8,7 +8,7 @@
 
 using lab::bf16;
 
-constexpr int BM = 128, BN = 128, BK = 64;  // one CTA computes BM x BN of C, BK of the sum at a time
+constexpr int BM = 128, BN = 128, BK = 64;  // a CTA computes BM x BN of C, in steps of BK along K
 constexpr int kStages = 3;                  // tiles of A and B in shared memory
 constexpr int kThreads = 256;               // two warpgroups, 64 rows of the tile each
 constexpr int kChunkBytes = 16;             // what one cp.async moves: 8 bf16
@@ -23,7 +23,7 @@ struct Smem {
   alignas(1024) bf16 b[kStages][BN * BK];
 };
 
-// Where chunk i of this thread lies in a tile. Eight neighbouring threads take the eight chunks of one row.
+// Row and column, in chunks, of chunk i of this thread. Eight neighbouring threads take the eight chunks of a row.
 __device__ int chunk_row(int i) {
   return (i * kThreads + threadIdx.x) / kChunksPerRow;
 }
@@ -32,24 +32,22 @@ __device__ int chunk_col(int i) {
 }
 
 // [region copy]
-// Global -> shared, asynchronously, in the order that the wgmma descriptor promises. src: rows x k, row-major.
-// The tile starts at (row0, k0); chunks outside src become zeros.
+// Starts the copies of this thread's chunks, global -> shared memory, in the order that the wgmma descriptor announces.
+// src: rows x k, row-major. The tile starts at (row0, k0); chunks outside src become zeros.
 __device__ void copy_tile(bf16* tile, const bf16* src, int rows, int k, int row0, int k0) {
 #pragma unroll
   for (int i = 0; i < kChunksPerThread; ++i) {
     const int row = chunk_row(i);
     const int col = chunk_col(i);
-    const bool inside = row0 + row < rows && k0 + col * 8 < k;
-    const bf16* from = src + (inside ? (row0 + row) * k + k0 + col * 8 : 0);
     bf16* to = tile + (row * kChunksPerRow + (col ^ (row % 8))) * 8;
-    // [todo 02.1] Start one 16-byte cp.async; outside src, let it read 0 bytes.
-    TODO_OPEN("02.1", "Start one 16-byte cp.async; outside src, let it read 0 bytes.");
+    // [todo 02.2] Start the copy of one chunk; where src has none, read 0 bytes of a valid address.
+    TODO_OPEN("02.2", "Start the copy of one chunk; where src has none, read 0 bytes of a valid address.");
     // [end]
   }
 }
 // [end region]
 
-// C = A * B^T.  a: m x k, b: n x k, c: m x n, row-major bf16.  One CTA a tile of C.
+// C = A * B^T.  a: m x k, b: n x k, c: m x n, row-major bf16.  One CTA per tile of C.
 __global__ void __launch_bounds__(kThreads, 2)
     gemm(const bf16* a, const bf16* b, bf16* c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
@@ -60,15 +58,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   float acc[BN / 2] = {};
 
   // [region prologue]
-  // Starts the copies of K tile t into its stage, as one group. Past the last tile the group is empty, but it
-  // counts: so "all but the newest kStages - 2 groups" ends with the same tile in every iteration.
+  // Starts the copies of K tile t into its stage.
   const auto start_copy = [&](int t) {
-    if (t < k_tiles) {
-      copy_tile(smem.a[t % kStages], a, m, k, tile.row, t * BK);
-      copy_tile(smem.b[t % kStages], b, n, k, tile.col, t * BK);
-    }
-    // [todo 02.2] Close the group: all copies since the last commit then count as one.
-    TODO_OPEN("02.2", "Close the group: all copies since the last commit then count as one.");
+    // [todo 02.1] Make one group of the copies of tile t, and an empty one where t is past the last tile.
+    TODO_OPEN("02.1", "Make one group of the copies of tile t, and an empty one where t is past the last tile.");
     // [end]
   };
   for (int t = 0; t < kStages - 1; ++t) start_copy(t);
@@ -76,19 +69,14 @@ __global__ void __launch_bounds__(kThreads, 2)
 
   // [region loop]
   for (int t = 0; t < k_tiles; ++t) {
-    // [todo 02.3] Wait for your copies of tile t: all but the newest kStages - 2 groups.
-    TODO_OPEN("02.3", "Wait for your copies of tile t: all but the newest kStages - 2 groups.");
-    // [end]
-    // [todo 02.4] Order your copies before wgmma's reads with a proxy fence, then let the CTA wait.
-    TODO_OPEN("02.4", "Order your copies before wgmma's reads with a proxy fence, then let the CTA wait.");
+    // [todo 02.3] Make sure that all threads' copies of tile t have landed, and that wgmma sees them.
+    TODO_OPEN("02.3", "Make sure that all threads' copies of tile t have landed, and that wgmma sees them.");
     // [end]
 
     ptx::wgmma_fence();
     lab::multiply_tile<BK>(acc, smem.a[t % kStages] + warpgroup * 64 * BK, smem.b[t % kStages]);
     ptx::wgmma_commit_group();
-    // [todo 02.5] While the tensor core works, start the copy into the stage of tile t - 1.
-    TODO_OPEN("02.5", "While the tensor core works, start the copy into the stage of tile t - 1.");
-    // [end]
+    start_copy(t + kStages - 1);  // into the stage of tile t - 1, while the tensor core works
     ptx::wgmma_wait_group<0>();
   }
   // [end region]

@@ -1,8 +1,6 @@
-// Lesson 03: the copies of lesson 02 complete on mbarriers: one says "full", one says "empty".
+// Lesson 03: the copies of lesson 02 complete on mbarriers: one per stage says "full", one says "empty".
 #include "host/gemm_program.hpp"
 #include "kernel/gemm_tile.cuh"
-#include "kernel/pipeline.cuh"
-#include "kernel/wait.cuh"
 #include "ptx/cp_async.cuh"
 #include "ptx/fence.cuh"
 #include "ptx/mbarrier.cuh"
@@ -11,7 +9,7 @@
 
 using lab::bf16;
 
-constexpr int BM = 128, BN = 128, BK = 64;  // one CTA computes BM x BN of C, BK of the sum at a time
+constexpr int BM = 128, BN = 128, BK = 64;  // a CTA computes BM x BN of C, in steps of BK along K
 constexpr int kStages = 3;                  // tiles of A and B in shared memory
 constexpr int kThreads = 256;               // two warpgroups, 64 rows of the tile each
 constexpr int kChunkBytes = 16;             // what one cp.async moves: 8 bf16
@@ -28,7 +26,31 @@ struct Smem {
   uint64_t empty_bar[kStages];  // completes when every warp has read the stage
 };
 
-// Where chunk i of this thread lies in a tile. Eight neighbouring threads take the eight chunks of one row.
+// [region wait]
+// Returns when the phase of this parity is complete; the bytes that completed it are then visible.
+__device__ void wait(uint64_t* bar, uint32_t parity) {
+  // [todo 03.3] Ask until the answer is yes.
+  TODO_OPEN("03.3", "Ask until the answer is yes.");
+  // [end]
+}
+// [end region]
+
+// [region slot]
+// A position in the ring: a stage, and the parity of the phase that its barriers are in on this lap.
+struct Slot {
+  int stage = 0;
+  uint32_t parity = 0;
+
+  __device__ Slot& operator++() {
+    // [todo 03.4] Go on to the next stage of the ring, and flip the parity where a new lap begins.
+    TODO_OPEN("03.4", "Go on to the next stage of the ring, and flip the parity where a new lap begins.");
+    // [end]
+    return *this;
+  }
+};
+// [end region]
+
+// Row and column, in chunks, of chunk i of this thread. Eight neighbouring threads take the eight chunks of a row.
 __device__ int chunk_row(int i) {
   return (i * kThreads + threadIdx.x) / kChunksPerRow;
 }
@@ -36,21 +58,21 @@ __device__ int chunk_col(int i) {
   return (i * kThreads + threadIdx.x) % kChunksPerRow;
 }
 
-// Global -> shared, asynchronously, in the order that the wgmma descriptor promises. src: rows x k, row-major.
-// The tile starts at (row0, k0); chunks outside src become zeros.
+// Starts the copies of this thread's chunks, global -> shared memory, in the order that the wgmma descriptor announces.
+// src: rows x k, row-major. The tile starts at (row0, k0); chunks outside src become zeros.
 __device__ void copy_tile(bf16* tile, const bf16* src, int rows, int k, int row0, int k0) {
 #pragma unroll
   for (int i = 0; i < kChunksPerThread; ++i) {
     const int row = chunk_row(i);
     const int col = chunk_col(i);
+    bf16* to = tile + (row * kChunksPerRow + (col ^ (row % 8))) * 8;
     const bool inside = row0 + row < rows && k0 + col * 8 < k;
     const bf16* from = src + (inside ? (row0 + row) * k + k0 + col * 8 : 0);
-    bf16* to = tile + (row * kChunksPerRow + (col ^ (row % 8))) * 8;
     ptx::cp_async_cg_16(to, from, inside ? kChunkBytes : 0);
   }
 }
 
-// C = A * B^T.  a: m x k, b: n x k, c: m x n, row-major bf16.  One CTA a tile of C.
+// C = A * B^T.  a: m x k, b: n x k, c: m x n, row-major bf16.  One CTA per tile of C.
 __global__ void __launch_bounds__(kThreads, 2)
     gemm(const bf16* a, const bf16* b, bf16* c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
@@ -62,26 +84,20 @@ __global__ void __launch_bounds__(kThreads, 2)
 
   // [region init]
   if (threadIdx.x == 0) {
-    for (int s = 0; s < kStages; ++s) {
-      // [todo 03.1] Let full_bar expect an arrival of every thread, empty_bar one of every warp.
-      TODO_OPEN("03.1", "Let full_bar expect an arrival of every thread, empty_bar one of every warp.");
-      // [end]
-    }
+    // [todo 03.1] Initialise both barriers of every stage with the arrivals that complete a phase.
+    TODO_OPEN("03.1", "Initialise both barriers of every stage with the arrivals that complete a phase.");
+    // [end]
   }
   __syncthreads();  // nobody may use a barrier that does not exist yet
   // [end region]
 
   // [region copy]
-  lab::Slot<kStages> fill;  // the stage of the next copy
+  Slot fill;  // the stage of the next copy
+  // Starts the copies of K tile t into the stage of `fill`.
   const auto start_copy = [&](int t) {
     if (t >= k_tiles) return;
-    // [todo 03.2] Wait until the stage is empty: on its first lap it is, and parity ^ 1 says so.
-    TODO_OPEN("03.2", "Wait until the stage is empty: on its first lap it is, and parity ^ 1 says so.");
-    // [end]
-    copy_tile(smem.a[fill.stage], a, m, k, tile.row, t * BK);
-    copy_tile(smem.b[fill.stage], b, n, k, tile.col, t * BK);
-    // [todo 03.3] Let the hardware arrive on full_bar for you when your copies have landed.
-    TODO_OPEN("03.3", "Let the hardware arrive on full_bar for you when your copies have landed.");
+    // [todo 03.2] Copy tile t once its stage is empty; the hardware reports on full_bar that it landed.
+    TODO_OPEN("03.2", "Copy tile t once its stage is empty; the hardware reports on full_bar that it landed.");
     // [end]
     ++fill;
   };
@@ -89,23 +105,20 @@ __global__ void __launch_bounds__(kThreads, 2)
   // [end region]
 
   // [region loop]
-  lab::Slot<kStages> read;  // the stage of the tile that is multiplied
+  Slot read;  // the stage of the tile that is multiplied
   for (int t = 0; t < k_tiles; ++t, ++read) {
-    // [todo 03.4] Wait until the stage is full, with the parity of this lap.
-    TODO_OPEN("03.4", "Wait until the stage is full, with the parity of this lap.");
-    // [end]
-    // cp.async is the generic proxy, wgmma reads through the async one. The fence stands with the readers: the
-    // arrival is the hardware's, so no thread that has written is there to execute one.
+    wait(&smem.full_bar[read.stage], read.parity);
+    // The proxy fence of lesson 02, in the readers now: when the copies land, it is the hardware that arrives, and none
+    // of the threads that started them is there to execute a fence.
     ptx::fence_proxy_async_shared_cta();
 
     ptx::wgmma_fence();
     lab::multiply_tile<BK>(acc, smem.a[read.stage] + warpgroup * 64 * BK, smem.b[read.stage]);
     ptx::wgmma_commit_group();
-    start_copy(t + kStages - 1);  // into the stage of tile t - 1; the tensor core works meanwhile
+    start_copy(t + kStages - 1);  // into the stage of tile t - 1, while the tensor core works
     ptx::wgmma_wait_group<0>();
-    // [todo 03.5] Hand the stage back: one thread of each warp arrives on its empty_bar.
-    TODO_OPEN("03.5", "Hand the stage back: one thread of each warp arrives on its empty_bar.");
-    // [end]
+    // This warp has read the stage.
+    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&smem.empty_bar[read.stage]);
   }
   // [end region]
   lab::store_accumulator(acc, c, m, n, tile.row + warpgroup * 64, tile.col);

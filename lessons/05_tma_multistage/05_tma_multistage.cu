@@ -13,20 +13,20 @@
 
 using lab::bf16;
 
-constexpr int BM = 128, BN = 128, BK = 64;  // one CTA computes BM x BN of C, BK of the sum at a time
+constexpr int BM = 128, BN = 128, BK = 64;  // a CTA computes BM x BN of C, in steps of BK along K
 constexpr int kThreads = 256;               // two warpgroups, 64 rows of the tile each
-constexpr uint32_t kTileBytes = (BM + BN) * BK * sizeof(bf16);  // what lands on one stage
-static_assert(BK * sizeof(bf16) == 128, "the 128-byte swizzle allows boxes of at most 128 bytes a row");
+constexpr uint32_t kTileBytes = (BM + BN) * BK * sizeof(bf16);  // what lands for one K tile
+static_assert(BK * sizeof(bf16) == 128, "with the 128-byte swizzle a row of the box is at most 128 bytes");
 
 template <int kStages>
 struct Smem {
   alignas(1024) bf16 a[kStages][BM * BK];  // 1024: the 128-byte swizzle repeats every 8 rows of 128 bytes
   alignas(1024) bf16 b[kStages][BN * BK];
-  uint64_t full_bar[kStages];  // one barrier a stage: its phase completes when both tiles have landed
+  uint64_t full_bar[kStages];  // one per stage: its phase completes when both tiles have landed
 };
 
-// C = A * B^T.  tmap_a: A, m x k in boxes of BM x BK; tmap_b: B, n x k in boxes of BN x BK.  c: m x n, row-major
-// bf16.  One CTA a tile.
+// C = A * B^T.  tmap_a: A, m x k in boxes of BM x BK; tmap_b: B, n x k in boxes of BN x BK.  c: m x n, row-major bf16.
+// One CTA per tile of C. __grid_constant__: the maps stay in parameter memory, where the copy engine can read them.
 template <int kStages>
 __global__ void __launch_bounds__(kThreads, 2)
     gemm(const __grid_constant__ CUtensorMap tmap_a, const __grid_constant__ CUtensorMap tmap_b, bf16* c,
@@ -41,44 +41,31 @@ __global__ void __launch_bounds__(kThreads, 2)
   float acc[BN / 2] = {};
 
   if (producer) {
-    // [todo 05.1] Initialise the full_bar of every stage for one arrival a phase.
-    TODO_OPEN("05.1", "Initialise the full_bar of every stage for one arrival a phase.");
-    // [end]
+    for (int s = 0; s < kStages; ++s) ptx::mbarrier_init(&smem.full_bar[s], 1);  // the producer's expect_tx
     ptx::fence_mbarrier_init_release_cluster();
   }
-  __syncthreads();  // nobody may wait on a barrier that does not exist yet
+  __syncthreads();  // nobody may use a barrier that does not exist yet
 
   // [region prologue]
   lab::Slot<kStages> fill;  // the stage of the next copy
+  // Starts the copies of K tile t into the stage of `fill`.
   const auto start_copy = [&](int t) {
     if (!producer || t >= k_tiles) return;
-    uint64_t* full_bar = &smem.full_bar[fill.stage];
-    ptx::mbarrier_arrive_expect_tx(full_bar, kTileBytes);
-    ptx::cp_async_bulk_tensor_2d(smem.a[fill.stage], &tmap_a, t * BK, tile.row, full_bar);
-    ptx::cp_async_bulk_tensor_2d(smem.b[fill.stage], &tmap_b, t * BK, tile.col, full_bar);
-    ++fill;
+    // [todo 05.1] Announce and start both copies of tile t on the stage of `fill`, and move `fill` on.
+    TODO_OPEN("05.1", "Announce and start both copies of tile t on the stage of `fill`, and move `fill` on.");
+    // [end]
   };
-  // [todo 05.2] Start the copies of the first kStages - 1 tiles before anybody waits.
-  TODO_OPEN("05.2", "Start the copies of the first kStages - 1 tiles before anybody waits.");
-  // [end]
+  for (int t = 0; t < kStages - 1; ++t) start_copy(t);
   // [end region]
 
   // [region loop]
   lab::Slot<kStages> read;  // the stage of the tile that is multiplied
   for (int t = 0; t < k_tiles; ++t, ++read) {
-    // [todo 05.3] Wait for the tile: the full_bar of its stage, with the parity of this lap.
-    TODO_OPEN("05.3", "Wait for the tile: the full_bar of its stage, with the parity of this lap.");
+    // [todo 05.2] Start the product of the tile in stage `read` once it has landed; do not wait for it.
+    TODO_OPEN("05.2", "Start the product of the tile in stage `read` once it has landed; do not wait for it.");
     // [end]
-
-    ptx::wgmma_fence();
-    lab::multiply_tile<BK>(acc, smem.a[read.stage] + warpgroup * 64 * BK, smem.b[read.stage]);
-    ptx::wgmma_commit_group();
-    // [todo 05.4] Keep the product just started in flight; wait for the one before it.
-    TODO_OPEN("05.4", "Keep the product just started in flight; wait for the one before it.");
-    // [end]
-    __syncthreads();  // now nobody reads tile t - 1
-    // [todo 05.5] Start the copy of the tile that goes into the stage of tile t - 1.
-    TODO_OPEN("05.5", "Start the copy of the tile that goes into the stage of tile t - 1.");
+    // [todo 05.3] Refill the stage of tile t - 1 once no warpgroup reads it; keep product t in flight.
+    TODO_OPEN("05.3", "Refill the stage of tile t - 1 once no warpgroup reads it; keep product t in flight.");
     // [end]
   }
   ptx::wgmma_wait_group<0>();

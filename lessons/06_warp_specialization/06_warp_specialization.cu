@@ -1,4 +1,4 @@
-// Lesson 06: a warpgroup that only copies, two that only multiply; they meet at full and empty barriers.
+// Lesson 06: a warp that only copies, two warpgroups that only multiply; they meet at full and empty barriers.
 #include "host/gemm_program.hpp"
 #include "host/tensor_map.hpp"
 #include "kernel/gemm_tile.cuh"
@@ -8,34 +8,28 @@
 #include "ptx/elect.cuh"
 #include "ptx/fence.cuh"
 #include "ptx/mbarrier.cuh"
-#include "ptx/setmaxnreg.cuh"
 #include "ptx/wgmma.cuh"
 #include "todo.cuh"
 
 using lab::bf16;
 
-constexpr int BM = 128, BN = 256, BK = 64;  // one CTA computes BM x BN of C, BK of the sum at a time
-constexpr int kStages = 4;                  // tiles of A and B in shared memory
-constexpr int kConsumers = BM / 64;         // consumer warpgroups, 64 rows of the tile each
-constexpr int kThreads = 128 * (1 + kConsumers);
-constexpr uint32_t kTileBytes = (BM + BN) * BK * sizeof(bf16);  // what lands on one stage
-static_assert(BK * sizeof(bf16) == 128, "the 128-byte swizzle allows boxes of at most 128 bytes a row");
-
-// 65536 registers are 168 for each of 384 threads. A consumer needs 128 for its accumulators alone.
-constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
-static_assert(128 * (kProducerRegisters + kConsumers * kConsumerRegisters) <= 168 * kThreads,
-              "the consumers can only take what the producer has given back");
+constexpr int BM = 128, BN = 128, BK = 64;       // a CTA computes BM x BN of C, in steps of BK along K
+constexpr int kStages = 3;                       // tiles of A and B in shared memory
+constexpr int kConsumers = BM / 64;              // consumer warpgroups, 64 rows of the tile each
+constexpr int kThreads = 128 * kConsumers + 32;  // and the producer warp
+constexpr uint32_t kTileBytes = (BM + BN) * BK * sizeof(bf16);  // what lands for one K tile
+static_assert(BK * sizeof(bf16) == 128, "with the 128-byte swizzle a row of the box is at most 128 bytes");
 
 struct Smem {
   alignas(1024) bf16 a[kStages][BM * BK];  // 1024: the 128-byte swizzle repeats every 8 rows of 128 bytes
   alignas(1024) bf16 b[kStages][BN * BK];
-  uint64_t full_bar[kStages];   // completes when both tiles have landed
-  uint64_t empty_bar[kStages];  // completes when every consumer warp has read them
+  uint64_t full_bar[kStages];   // its phase completes when both tiles have landed
+  uint64_t empty_bar[kStages];  // its phase completes when every consumer warp has read them
 };
 
-// C = A * B^T.  tmap_a: A, m x k in boxes of BM x BK; tmap_b: B, n x k in boxes of BN x BK.  c: m x n, row-major
-// bf16.  One CTA a tile.
-__global__ void __launch_bounds__(kThreads, 1)
+// C = A * B^T.  tmap_a: A, m x k in boxes of BM x BK; tmap_b: B, n x k in boxes of BN x BK.  c: m x n, row-major bf16.
+// One CTA per tile of C.
+__global__ void __launch_bounds__(kThreads, 2)
     gemm(const __grid_constant__ CUtensorMap tmap_a, const __grid_constant__ CUtensorMap tmap_b, bf16* c,
          int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
@@ -46,58 +40,45 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   // [region init]
   if (threadIdx.x == 0) {
-    for (int s = 0; s < kStages; ++s) {
-      ptx::mbarrier_init(&smem.full_bar[s], 1);  // one arrival: the producer's expect_tx
-      // [todo 06.1] Initialise empty_bar for one arrival of each consumer warp.
-      TODO_OPEN("06.1", "Initialise empty_bar for one arrival of each consumer warp.");
-      // [end]
-    }
+    // [todo 06.1] Initialise both barriers of every stage with the arrivals that complete a phase.
+    TODO_OPEN("06.1", "Initialise both barriers of every stage with the arrivals that complete a phase.");
+    // [end]
     ptx::fence_mbarrier_init_release_cluster();
   }
   __syncthreads();
   // [end region]
 
-  // [region producer]
-  if (warpgroup == 0) {  // ---- producer
-    ptx::setmaxnreg_dec<kProducerRegisters>();
-    if (threadIdx.x < 32 && ptx::elect_sync()) {
+  if (warpgroup == kConsumers) {  // ---- producer: one thread of the last warp
+    // [region producer]
+    if (ptx::elect_sync()) {
       lab::Slot<kStages> slot;
       for (int t = 0; t < k_tiles; ++t, ++slot) {
-        // [todo 06.2] Wait until the stage is empty; on the first lap every stage is.
-        TODO_OPEN("06.2", "Wait until the stage is empty; on the first lap every stage is.");
-        // [end]
         uint64_t* full_bar = &smem.full_bar[slot.stage];
-        ptx::mbarrier_arrive_expect_tx(full_bar, kTileBytes);
-        ptx::cp_async_bulk_tensor_2d(smem.a[slot.stage], &tmap_a, t * BK, tile.row, full_bar);
-        ptx::cp_async_bulk_tensor_2d(smem.b[slot.stage], &tmap_b, t * BK, tile.col, full_bar);
+        // [todo 06.2] Fill the stage of `slot` with tile t once it is empty; on the first lap it is.
+        TODO_OPEN("06.2", "Fill the stage of `slot` with tile t once it is empty; on the first lap it is.");
+        // [end]
       }
     }
-  } else {  // ---- consumers
     // [end region]
+  } else {  // ---- consumers
     // [region consumer]
-    ptx::setmaxnreg_inc<kConsumerRegisters>();
-    const int row = (warpgroup - 1) * 64;  // of the tile, the first of this warpgroup
+    // The rows of the tile that this warpgroup computes begin here.
+    const int row = warpgroup * 64;
     float acc[BN / 2] = {};
     lab::Slot<kStages> slot, previous;
     for (int t = 0; t < k_tiles; ++t, ++slot) {
-      // [todo 06.3] Wait until the stage is full.
-      TODO_OPEN("06.3", "Wait until the stage is full.");
-      // [end]
+      lab::wait(&smem.full_bar[slot.stage], slot.parity);
       ptx::wgmma_fence();
       lab::multiply_tile<BK>(acc, smem.a[slot.stage] + row * BK, smem.b[slot.stage]);
       ptx::wgmma_commit_group();
-      ptx::wgmma_wait_group<1>();  // all but the product just started
-      if (t > 0) {
-        // [todo 06.4] Hand back the stage of the tile before: one thread of each warp arrives.
-        TODO_OPEN("06.4", "Hand back the stage of the tile before: one thread of each warp arrives.");
-        // [end]
-        ++previous;
-      }
+      // [todo 06.3] Hand back a stage that this warp has read; the newest product stays in flight.
+      TODO_OPEN("06.3", "Hand back a stage that this warp has read; the newest product stays in flight.");
+      // [end]
     }
     ptx::wgmma_wait_group<0>();
     lab::store_accumulator(acc, c, m, n, tile.row + row, tile.col);
+    // [end region]
   }
-  // [end region]
 }
 
 int main(int argc, char** argv) {
@@ -109,7 +90,7 @@ int main(int argc, char** argv) {
   const lab::Variant kernel = {"", "", reinterpret_cast<const void*>(gemm), sizeof(Smem), prepare};
   return lab::gemm_main(argc, argv,
                         {"06_warp_specialization",
-                         "a warpgroup that copies, two that multiply",
+                         "a warp that copies, two warpgroups that multiply",
                          {BM, BN, BK},
                          kStages,
                          {kernel}});

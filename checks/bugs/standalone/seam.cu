@@ -60,8 +60,8 @@ int main() {
   lab::cuda_check(cudaMemset(factors.get(), 0xFF, kCtas * sizeof(float)), "poison the factors");
   lab::cuda_check(cudaMemset(out.get(), 0xFF, kAll * sizeof(float)), "poison the output");
   first<<<kCtas, kThreads>>>(in.get(), values.get(), factors.get());
-  lab::launch_overlapping(second, kCtas, kThreads, 0, static_cast<const float*>(values.get()),
-                          static_cast<const float*>(factors.get()), out.get());
+  lab::launch_programmatic_dependent(second, kCtas, kThreads, 0, static_cast<const float*>(values.get()),
+                                     static_cast<const float*>(factors.get()), out.get());
   if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
     std::printf("seam: error: %s\n", cudaGetErrorString(error));
     return 1;

@@ -1,0 +1,110 @@
+// The claims of lesson 11.
+#include <doctest/doctest.h>
+
+#include "support/lesson.hpp"
+
+using namespace check;
+
+namespace {
+
+const char* const kShapes[] = {"128x256", "128x256/stream-k", "128x256/beside", "128x128",
+                               "64x128",  "128x256/1",        "64x128/2"};
+
+// A shape on few SMs: four pairs.
+std::vector<std::string> on_few_sms(const char* shape) {
+  return {"--tile", shape, "--sms", "8"};
+}
+
+// Three rounds of 256 x 256 tiles on four pairs of SMs, more of smaller ones. Two K tiles, few instructions.
+const Size kManyTiles = {776, 520, 72};
+
+}  // namespace
+
+TEST_CASE("right for tiles of every shape, whole and ragged, with fewer and more K tiles than stages") {
+  for (const char* shape : kShapes) {
+    for (const Size& size :
+         {Size{256, 512, 256}, {1, 8, 8}, {127, 136, 72}, {200, 264, 104}, {128, 256, 832}})
+      run_right({size, {"--tile", shape}});
+  }
+}
+
+TEST_CASE("right when every CTA computes several tiles") {
+  for (const char* shape : kShapes) {
+    for (const Size& size : {kManyTiles, Size{264, 520, 328}}) run_right({size, on_few_sms(shape)});
+  }
+}
+
+TEST_CASE("right under every schedule when every CTA computes several tiles, and when they are split") {
+  if (on_gpu()) SKIP("the GPU has a schedule of its own");
+  for (const char* schedule : {"in-order", "late", "random:1", "random:2"}) {
+    run_right({{520, 776, 136}, {"--sms", "8"}, schedule});
+    run_right({{264, 520, 264}, on_few_sms("128x256/stream-k"), schedule});
+  }
+}
+
+TEST_CASE("the CTAs stay: barriers are made once per CTA, not once per tile") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({kManyTiles, on_few_sms("128x256")});
+  const int tiles = 4 * 3, ctas = 8;  // tiles of 256 x 256, a cluster's
+  expect_stat(run, "mbarrier.init", ctas * 2 * run.tile().stages, "a CTA makes its barriers once");
+  expect_stat(run, "tensor.load.issued", 2 * tiles * 2 * 2,
+              "each CTA of a cluster copies two boxes per K tile");
+}
+
+TEST_CASE("split tiles are shared evenly, and no product is made twice") {
+  NEEDS_EMULATOR();
+  // 3 x 3 tiles on four pairs of SMs: one whole tile for each, and the 5 * 8 K tiles of the others in four runs of ten. Three
+  // of the runs end inside a tile.
+  const Size size = {520, 520, 512};
+  const LessonRun& run = run_right({size, on_few_sms("128x256/stream-k")});
+  expect_stat(run, "mbarrier.init", 8 * 2 * run.tile().stages, "a CTA makes its barriers once");
+  expect_stat(run, "tensor.load.issued", 2 * 9 * 8 * 2, "each K tile is copied once");
+  const LessonRun& whole = run_right({size, on_few_sms("128x256")});
+  expect(run, run.said("result_hash") == whole.said("result_hash"), "the sums are not those of whole tiles");
+}
+
+TEST_SUITE("project") {
+  TEST_CASE("no more CTAs start than the rounds need") {
+    NEEDS_EMULATOR();
+    // 3 x 3 tiles on four pairs of SMs are three rounds, for which three pairs are enough.
+    const LessonRun& run = run_right({{520, 520, 72}, on_few_sms("128x256")});
+    CHECK(run.stat("mbarrier.init") == 2 * 3 * 2 * run.tile().stages);
+  }
+
+  TEST_CASE("every stage is handed back, also the last one of a tile") {
+    NEEDS_EMULATOR();
+    const LessonRun& run = run_right({kManyTiles, on_few_sms("128x256")});
+    const double k_tiles = 2.0 * 4 * 3 * 2;  // of both CTAs
+    CHECK(run.stat("mbarrier.phases_completed") == 2 * k_tiles);
+    CHECK(run.stat("mbarrier.arrivals") == k_tiles * (1 + 2 * 8));
+  }
+
+  TEST_CASE("tiles are split where that saves more than the exchange costs") {
+    // 5 tiles of 256 x 256 on four pairs of SMs are 1.25 rounds instead of 2, 10 of 256 x 128 three of half the length.
+    CHECK(run_right({{256, 1280, 64}, {"--sms", "8"}}).said("variant") != "--tile 128x256/stream-k");
+    CHECK(run_right({{256, 1280, 4608}, {"--sms", "8"}}).said("variant") == "--tile 128x256/stream-k");
+  }
+
+  TEST_CASE("a large tile for a large problem, a small one where SMs would be idle") {
+    CHECK(run_right({{2048, 2048, 64}}).said("tile") == "128x256x64");
+    CHECK(run_right({{1024, 1024, 64}}).said("tile") == "64x128x64");
+    CHECK(run_right({{64, 4096, 64}}).said("tile") == "64x128x64");
+  }
+
+  TEST_CASE("pairs lie side by side where that takes fewer rounds") {
+    // 11 x 12 tiles of 128 x 256: 6 x 12 pairs one below the other, two rounds on 132 SMs; 11 x 6 side by side, one.
+    const LessonRun& run = run_right({{1408, 3072, 64}});
+    CHECK(run.said("variant") == "--tile 128x256/beside");
+    if (!on_gpu()) CHECK(run.stat("mbarrier.init") == 132 * 2 * run.tile().stages);
+  }
+
+  TEST_CASE("--sms must leave a pair of SMs, and not more than there are") {
+    const auto output = [](const char* sms) {
+      const Outcome outcome = run_lesson({{128, 256, 64}, {"--sms", sms}}).outcome;
+      CHECK(outcome.exit_code == 2);
+      return outcome.output;
+    };
+    CHECK(output("1").find("--sms 1 is out of range: it takes 2 to") != std::string::npos);
+    CHECK(output("100000").find("--sms 100000 is more than the device has: ") != std::string::npos);
+  }
+}
