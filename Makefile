@@ -7,7 +7,7 @@
 ## make check-NN               check your file lessons/NN_name/NN_name.cu; ALL=1 does not stop at the first failing case
 ## make try-NN                 run your file once under the checker; ARGS="--m 1024", SCHEDULE=late
 ## make watch-NN               check your file whenever you save it
-## make hint-NN                the first open TODO of that file, and what its answer is made of
+## make hint-NN                a hint for the first open TODO of that file; again for one more, three in all
 ## make diff-NN                what lesson NN changes in the kernel of the lesson before (shows answers)
 ## make reset-NN               start that file again; asks, and keeps a copy of yours
 ## make check                  check all your files

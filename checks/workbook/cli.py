@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
-from workbook import recorded, report, student
+from workbook import pages, recorded, report, student
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
 from workbook.program import DoesNotCompile
 
@@ -120,7 +120,7 @@ def parser():
     add("check", lambda o: check.check(o.lesson, env("ALL")), "check the student's file, or all; ALL=1: every case", "lesson?")
     add("try", lambda o: try_it(o.lesson, env("FILE")), "run the student's file, or FILE=x.cu, once; ARGS, SCHEDULE", "lesson?")
     add("watch", lambda o: check.watch(o.lesson), "check the file whenever it is saved", "lesson")
-    add("hint", lambda o: student.hint(o.lesson), "what the first open TODO is about", "lesson")
+    add("hint", lambda o: student.hint(o.lesson), "a hint for the first open TODO; again: one more", "lesson")
     add("diff", lambda o: student.diff(o.lesson), "what the lesson changes in the one before", "lesson")
     add("reset", lambda o: student.reset(o.lesson, env("CONFIRM") == "yes"), "start the file again; CONFIRM=yes: do not ask", "lesson")
     add("status", lambda o: student.status(), "what is open, right or wrong")
@@ -137,6 +137,7 @@ def parser():
     add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
     add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")
     add("quotes", lambda o: docs.quotes(o.write), "compare what the documents quote; --write: renew it", "--write")
+    add("pages", lambda o: pages.pages(o.write), "the lessons' pages: their blocks and rules; --write: renew the blocks", "--write")
     add("format", lambda o: docs.layout(not o.check), "lay out the C++ and CUDA files; --check: only compare", "--check")
     authors = add("exercise", lessons.exercise, "what the build and authors ask of exercises")
     authors.add_argument("action", choices=["check", "write", "one-at-a-time"])

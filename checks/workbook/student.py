@@ -1,39 +1,43 @@
 """The student's side of a lesson that needs nothing built: hint, diff, reset, status, next."""
 
 import difflib
+import json
 import re
 import sys
 
-from workbook import base
-from workbook.base import CYAN, GREEN, OK, RED, WRONG, Stop, colour, load_text, save_text, shown, table
+from workbook import base, pages
+from workbook.base import CYAN, GREEN, OK, RED, WRONG, Stop, colour, load_text, paragraph, save_text, shown, table
 from workbook.check import last_result
-from workbook.lessons import MARKER, exercise_text, is_pristine, lessons, open_todos, regions
+from workbook.lessons import MARKER, exercise_text, is_pristine, lessons, open_todos
 from workbook.report import verdict_colour
 
 
-def headers_of(name):
-    """Files under common/ that define the device function `name`."""
-    defines = re.compile(r"^\s*(?:template.*)?\s*__device__[^;]*\b" + re.escape(name) + r"\(", re.M)
-    return [shown(p) for p in sorted((base.ROOT / "common").rglob("*.cuh")) if defines.search(load_text(p))]
+def given_before(lesson, todo):
+    """How many hints of this blank have been shown, its sentence and its line being the same."""
+    try:
+        return json.loads(load_text(base.BUILD / "hints" / f"{lesson.name}.json")).get(" ".join(map(str, todo)), 0)
+    except (OSError, ValueError):
+        return 0
 
 
 def hint(wanted):
+    """The first open blank with one hint more than the last time; behind the last hint the place of the answer."""
     lesson = lessons(wanted)[0]
     todos = open_todos(lesson)
     if not todos:
         print(f"{shown(lesson.exercise)} has no open TODO; try: make check-{lesson.number}")
         return OK
     line, number, sentence = todos[0]
+    found = pages.hints(lesson).get(number, [])
+    if not found:
+        raise Stop(f"there are no hints for TODO {number}", ("try", f"the lesson: {shown(lesson.readme)}"))
+    shown_now = min(given_before(lesson, (number, sentence)) + 1, len(found))
+    save_text(base.BUILD / "hints" / f"{lesson.name}.json", json.dumps({f"{number} {sentence}": shown_now}))
     print(f"TODO {number}  {shown(lesson.exercise)}:{line}\n  {sentence}\n")
-    answer = [text for r in regions(lesson.solution) if r.number == number for text in r.lines
-              if text.strip() and not text.strip().startswith("//")]
-    names = sorted(set(re.findall(r"\b(?:ptx|lab)::(\w+)(?=[<(])", "\n".join(answer))))
-    if answer:
-        print(f"The worked answer has {len(answer)} line{'s' if len(answer) > 1 else ''}" +
-              (" and calls:" if names else " and calls no helper."))
-    for name in names:
-        print("  " + name + "".join(f"   read {header}" for header in headers_of(name)[:1]))
-    print(f"\nThe lesson: {shown(lesson.readme)}   The whole answer: {shown(lesson.solution)}")
+    for at, text in enumerate(found[:shown_now], 1):
+        print(paragraph(f"{at} of {len(found)}", text))
+    print(f"\nagain for one more: make hint-{lesson.number}" if shown_now < len(found) else
+          f"\nthe answer: {shown(lesson.solution)}, at [todo {number}]")
     return OK
 
 
@@ -49,6 +53,7 @@ def diff(wanted):
     before = [other for other in lessons() if other.number < lesson.number]
     if not before:
         raise Stop(f"there is no lesson before {lesson.name}", ("try", f"a later one: make diff-{lessons()[1].number}"))
+    print(f"This shows the answers of lesson {lesson.number}.\n")
     lines = list(difflib.unified_diff(kernel_lines(before[-1]), kernel_lines(lesson), shown(before[-1].solution),
                                       shown(lesson.solution), n=2, lineterm=""))
     for text in lines:

@@ -49,6 +49,7 @@ class Tree(unittest.TestCase):
         self.write("solutions/01_first.cu", SOLUTION)
         self.write("lessons/01_first/README.md", README)
         self.write("README.md", "# The workbook\n")
+        self.write("lessons/01_first/hints.md", "## 01.1\n\n1. Who arrives?\n2. Which phase?\n3. It is `wait(c);`.\n")
         shutil.copy(TOOL.parents[1] / "Makefile", self.root / "Makefile")
         base.ROOT, root = self.root, base.ROOT
         self.write("lessons/01_first/01_first.cu", lessons.exercise_text(lessons.Lesson("01_first")))
