@@ -100,7 +100,8 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
     const auto release = [&](int stage) {   // hands a stage back to both CTAs
       if (threadIdx.x % 32 < kCluster) ptx::mbarrier_arrive_cluster(&smem.empty_bar[stage], threadIdx.x % 32);
     };
-    __builtin_assume(k_tiles > 0);  // else ptxas sees a path without a product and serialises wgmma (C7515)
+    // Else ptxas sees a path without a product and serialises wgmma (C7515).
+    __builtin_assume(k_tiles > 0);
     float acc[BN / 2] = {};
     lab::DeferredEpilogue<BN / 2> epilogue;  // of the tile before
     lab::Slot<kStages> slot, previous;

@@ -148,8 +148,8 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
       TODO_OPEN("11.2", "Fix-up, first half: where another cluster began the tile, go on from its partial sum.");
       // [end]
       const lab::OutputTile tile = lab::output_tile<kRows, kCols>(unit.tile, m, n);
-      __builtin_assume(unit.begin <
-                       unit.end);  // else ptxas sees a path without a product and serialises wgmma (C7515)
+      // Else ptxas sees a path without a product and serialises wgmma (C7515).
+      __builtin_assume(unit.begin < unit.end);
       for (int t = unit.begin; t < unit.end; ++t, ++slot) {
         lab::wait(&smem.full_bar[slot.stage], slot.parity);
         ptx::wgmma_fence();
@@ -166,8 +166,8 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
       ptx::wgmma_wait_group<0>();
       release(previous.stage);
       ++previous;
-      if (scheduler.done())
-        ptx::griddepcontrol_launch_dependents();  // the secondary kernel may set itself up
+      // The secondary kernel may set itself up.
+      if (scheduler.done()) ptx::griddepcontrol_launch_dependents();
       const int out_row = tile.row + row0 + warp * lab::kBlockRows, out_col = tile.col + col0;
       // [todo 11.3] Let the sum leave: unfinished to the next cluster, finished behind a unit or now.
       TODO_OPEN("11.3", "Let the sum leave: unfinished to the next cluster, finished behind a unit or now.");
