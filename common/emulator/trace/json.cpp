@@ -1,13 +1,11 @@
 // The trace as JSON of its own: README.md is its reference.
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <set>
 
-#include "emulator/findings/json_fields.hpp"
+#include "emulator/program/names.hpp"
 #include "emulator/trace/trace.hpp"
+#include "json/json.hpp"
 
 namespace emu::trace {
 namespace {
@@ -35,18 +33,10 @@ std::string rows(const List& items, F json) {
   return "[" + out + "]";
 }
 
-std::string demangled(const std::string& name) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  const std::string out = status == 0 && text ? text : name;
-  std::free(text);
-  return out;
-}
-
 std::string event_json(const Event& e) {
-  JsonFields f;
-  f.add("t", static_cast<int64_t>(e.time));
-  f.add("e", std::string(e.what));
+  json::Object f;
+  f.add("t", e.time);
+  f.add("e", e.what);
   const std::pair<const char*, int64_t> places[] = {
       {"cta", e.cta}, {"warp", e.warp}, {"lane", e.lane}, {"line", e.line}};
   for (const auto& [key, value] : places)
@@ -57,19 +47,19 @@ std::string event_json(const Event& e) {
   if (!e.start.empty()) f.list("start", e.start, number);
   if (!e.shared.empty())
     f.list("shared", e.shared, [](const std::array<int64_t, 3>& range) { return list(range, number); });
-  return f.object();
+  return f.text();
 }
 
 std::string finding_json(const Finding& finding) {
-  JsonFields f;
+  json::Object f;
   f.add("id", emu::name_of(finding.id));
-  f.add("severity", std::string(finding.severity == Severity::error ? "error" : "advice"));
+  f.add("severity", finding.severity == Severity::error ? "error" : "advice");
   f.add("title", finding.title);
   f.add("where", finding.where);
   f.add("state", finding.state);
   f.add("why", finding.why);
   f.add("try", finding.hint);
-  return f.object();
+  return f.text();
 }
 
 std::string file_json(const std::string& path, const Trace& trace) {
@@ -84,34 +74,34 @@ std::string file_json(const std::string& path, const Trace& trace) {
   for (size_t i = 0; i < text.size(); ++i) {
     const int n = static_cast<int>(i) + 1;
     if (text.size() <= kWholeFile || wanted.count(n))
-      kept.push_back("[" + number(n) + "," + json_string(text[i]) + "]");
+      kept.push_back("[" + number(n) + "," + json::quoted(text[i]) + "]");
   }
-  JsonFields f;
+  json::Object f;
   f.add("path", path);
-  f.raw("lines", list(kept, [](const std::string& line) { return line; }));
-  return f.object();
+  f.raw("lines", list(kept, [](const std::string& row) { return row; }));
+  return f.text();
 }
 
 std::string cta_json(const RecordedCta& c) {
-  JsonFields f;
+  json::Object f;
   f.add("cta", c.cta);
   f.list("index", c.index, number);
   f.add("rank", c.rank);
-  f.add("warps", c.warps);
-  return f.object();
+  f.add("warps", static_cast<int64_t>(c.warps));
+  return f.text();
 }
 
 std::string barrier_json(const RecordedBarrier& b) {
-  JsonFields f;
+  json::Object f;
   f.add("cta", b.cta);
   f.add("address", b.address);
   f.add("name", b.name);
   f.add("line", b.line);
-  return f.object();
+  return f.text();
 }
 
 std::string map_json(const RecordedMap& m) {
-  JsonFields f;
+  json::Object f;
   f.add("type", m.type);
   f.list("size", m.size, number);
   f.list("box", m.box, number);
@@ -119,27 +109,27 @@ std::string map_json(const RecordedMap& m) {
   f.add("rows", m.rows);
   f.add("row_bytes", m.row_bytes);
   f.add("row_pitch", m.row_pitch);
-  return f.object();
+  return f.text();
 }
 
 std::string window_json(const Window& w) {
   const auto pair = [](uint64_t first, uint64_t last) {
     return "[" + std::to_string(first) + "," + std::to_string(last) + "]";
   };
-  JsonFields f;
+  json::Object f;
   f.raw("ctas", pair(w.first_cta, w.last_cta));
   f.raw("steps", pair(w.first_step, w.last_step));
-  f.add("events", static_cast<int64_t>(w.events));
-  return f.object();
+  f.add("events", w.events);
+  return f.text();
 }
 
 std::string left_out_json(const Trace& t) {
-  JsonFields f;
-  f.add("ctas", static_cast<int64_t>(t.other_ctas));
-  f.add("events_in_other_steps", static_cast<int64_t>(t.other_steps));
-  f.add("events_beyond_the_limit", static_cast<int64_t>(t.other_events));
-  f.add("launches", static_cast<int64_t>(t.other_launches));
-  return f.object();
+  json::Object f;
+  f.add("ctas", t.other_ctas);
+  f.add("events_in_other_steps", t.other_steps);
+  f.add("events_beyond_the_limit", t.other_events);
+  f.add("launches", t.other_launches);
+  return f.text();
 }
 
 }  // namespace
@@ -151,26 +141,26 @@ std::string to_json(const Trace& t) {
       paths.push_back(l.line.file);
   const auto line_json = [&](const RecordedLine& l) {
     const auto file = std::find(paths.begin(), paths.end(), l.line.file);
-    JsonFields f;
+    json::Object f;
     f.add("file", file == paths.end() ? -1 : static_cast<int64_t>(file - paths.begin()));
     f.add("line", l.line.line);
     f.add("inlined", l.line.called_from);
     f.add("instruction", l.instruction);
-    return f.object();
+    return f.text();
   };
-  JsonFields f;
-  f.add("format", std::string("tma-workbook-trace"));
+  json::Object f;
+  f.add("format", "tma-workbook-trace");
   f.add("version", kVersion);
-  f.add("unit", std::string(t.unit));
+  f.add("unit", t.unit);
   f.add("kernel", demangled(t.kernel));
   f.add("schedule", t.schedule);
   f.list("grid", t.grid, number);
   f.list("block", t.block, number);
   f.list("cluster", t.cluster, number);
-  f.add("launch", static_cast<int64_t>(t.launch));
+  f.add("launch", t.launch);
   f.raw("window", window_json(t.window));
   f.raw("left_out", left_out_json(t));
-  f.raw("fault", t.fault ? "true" : "false");
+  f.add("fault", t.fault);
   f.raw("ctas", rows(t.ctas, cta_json));
   f.raw("barriers", rows(t.barriers, barrier_json));
   f.raw("maps", rows(t.maps, map_json));
@@ -178,8 +168,8 @@ std::string to_json(const Trace& t) {
   f.raw("lines", rows(t.lines, line_json));
   f.raw("findings", rows(t.findings, finding_json));
   f.raw("events", rows(t.events, event_json));
-  f.add("end", static_cast<int64_t>(t.end));
-  return f.object() + "\n";
+  f.add("end", t.end);
+  return f.text() + "\n";
 }
 
 }  // namespace emu::trace

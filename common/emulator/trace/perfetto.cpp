@@ -4,6 +4,7 @@
 #include <map>
 
 #include "emulator/trace/trace.hpp"
+#include "json/json.hpp"
 
 namespace emu::trace {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr int64_t kCopyEngine = 1000, kStoreEngine = 1001, kTensorCore = 1010, kBarriers = 1100;
 
 std::string quoted(const char* key, const std::string& value) {
-  return "\"" + std::string(key) + "\":" + json_string(value);
+  return "\"" + std::string(key) + "\":" + json::quoted(value);
 }
 
 class Writer {

@@ -89,6 +89,10 @@ void Recorder::describe_copy(const AsyncOp& op, Event& e) {
       e.join_shared(number_of(*r.owner), static_cast<int64_t>(r.address), static_cast<int64_t>(r.bytes));
   e["bytes"] += static_cast<int64_t>(op.bytes);
   ++e["operations"];
+  const auto first = std::find_if(ranges.begin(), ranges.end(),
+                                  [](const MemoryRange& r) { return r.space == Space::shared && r.bytes; });
+  if (e.get("operations", 0) == 1 && first != ranges.end())
+    e.texts.emplace_back("place", program_->shared_name(static_cast<uint32_t>(first->address)));
 }
 
 void Recorder::on_async_issue(AsyncOp& op) {
@@ -181,6 +185,8 @@ void Recorder::issue_product(AsyncOp& op) {
       e->texts.emplace_back("shape",
                             "m64n" + std::to_string(wgmma.shape.n) + "k" + std::to_string(wgmma.shape.k));
       (*e)["swizzle"] = swizzle_span(wgmma.b.swizzle);
+      if (!wgmma.shape.a_in_registers) e->texts.emplace_back("a", program_->shared_name(wgmma.a.start));
+      e->texts.emplace_back("b", program_->shared_name(wgmma.b.start));
     }
   }
   ++product.open;
