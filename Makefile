@@ -6,6 +6,7 @@
 ## make status                 which of your files are open, right or wrong
 ## make check-NN               check your file lessons/NN_name/NN_name.cu; ALL=1 does not stop at the first failing case
 ## make try-NN                 run your file once under the checker; ARGS="--m 1024", SCHEDULE=late
+## make trace-NN               make a page that plays your run step by step: build/trace/NN.html; or make trace FILE=my_kernel.cu
 ## make watch-NN               check your file whenever you save it
 ## make hint-NN                a hint for the first open TODO of that file; again for one more, three in all
 ## make diff-NN                what lesson NN changes in the kernel of the lesson before (shows answers)
@@ -38,14 +39,14 @@ override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-commands := help run next status check try test bench plots fuzz record setup build clean
+commands := help run next status check try trace test bench plots fuzz record setup build clean
 .PHONY: $(commands) doctor bench-emulator record-bugs format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
 
 # A rule for each: of one rule with several patterns make would run the recipe once.
-$(foreach c,run check try watch hint diff reset break,$(eval $(c)-%: ; $$(WORKBOOK) $(c) '$$*'))
+$(foreach c,run check try trace watch hint diff reset break,$(eval $(c)-%: ; $$(WORKBOOK) $(c) '$$*'))
 
 # doctor judges the machine as it is, so it installs nothing.
 doctor:

@@ -296,22 +296,33 @@ def try_lesson(wanted):
     return show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
 
 
-def try_file(name):
-    source, words, order = Path(name).expanduser(), arguments(), schedule()
+def source_of(name):
+    """The file that FILE= names."""
+    source = Path(name).expanduser()
     source = source if source.is_absolute() else ROOT / source
     if not source.is_file():
         raise Stop(f"FILE={name} does not exist", ("where", str(source)))
-    choice = device.choose("emu")
+    return source
+
+
+def compiled_file(source, choice):
+    """The program of any one file. Raises DoesNotCompile."""
     out = BUILD / "try" / (source.stem + (".emu" if choice.device == "emu" else ""))
     build.jobs()
     with build.locked():
         build.setup(again=False)
         build.build("emulator", "lab_host")
-        try:
-            program.make(source, out, choice.device)
-        except program.DoesNotCompile as error:
-            print("\n".join(compile_report.refusal(error, source)))
-            return WRONG
+        return program.make(source, out, choice.device)
+
+
+def try_file(name):
+    source, words, order = source_of(name), arguments(), schedule()
+    choice = device.choose("emu")
+    try:
+        out = compiled_file(source, choice)
+    except program.DoesNotCompile as error:
+        print("\n".join(compile_report.refusal(error, source)))
+        return WRONG
     done = run([out, *words], TRY_LIMIT_S, EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
     print_own(report.own_lines(done.output, done.findings))
     return show_run(done, source, choice)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
-from workbook import pages, recorded, report, student
+from workbook import pages, recorded, report, student, trace
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
 from workbook.program import DoesNotCompile
 
@@ -20,13 +20,17 @@ def break_it(lesson, name):
     print(f"{bug.name}: {bug.header['title']}\n")
     bug_commands.print_diff(bug.diff)
     try:
-        done = bugs.execute(bugs.build(bug.program, bug), bug.run, "in-order")
+        executable = bugs.build(bug.program, bug)
+        done = bugs.execute(executable, bug.run, "in-order")
     except DoesNotCompile as problem:
         raise Stop("the patched program does not compile", ("why", str(problem)), code=WRONG)
     print(f"\nrun on the emulator: {bug.program.name} {bug.run}\n")
     print("\n".join(report.body(done, BUILD / "bugs" / bug.program.name / f"{bug.name}.cu") or ["0 findings, right numbers"]))
     print("\n" + "\n".join(paragraph(label, text) for label, text in (
         ("H200", bug.header["h200"]), ("tools", f"compute-sanitizer: {bug.header['sanitizer']}"), ("why", bug.header["why"]))))
+    page = trace.bug_page(bug, executable)
+    if page:
+        print(paragraph("see it", f"{shown(page)}  the run, step by step; {shown(page)}#pair beside its cure"))
     said = bugs.deviation(bug.expect, done)
     if said:
         raise Stop(f"this is not what {shown(bug.path)} promises", ("why", f"promised {bug.expect.written}\ncame out {said}"), code=WRONG)
@@ -119,6 +123,8 @@ def parser():
     add("test", lambda o: ctest.test(), "the project's own tests, or those that TESTS names")
     add("check", lambda o: check.check(o.lesson, env("ALL")), "check the student's file, or all; ALL=1: every case", "lesson?")
     add("try", lambda o: try_it(o.lesson, env("FILE")), "run the student's file, or FILE=x.cu, once; ARGS, SCHEDULE", "lesson?")
+    add("trace", lambda o: trace.trace(o.lesson, env("FILE")), "play a run step by step, of the lesson or FILE=x.cu; ARGS", "lesson?")
+    add("timelines", lambda o: trace.timelines(o.write), "compare the documents' timelines with the programs; --write: draw them", "--write")
     add("watch", lambda o: check.watch(o.lesson), "check the file whenever it is saved", "lesson")
     add("hint", lambda o: student.hint(o.lesson), "a hint for the first open TODO; again: one more", "lesson")
     add("diff", lambda o: student.diff(o.lesson), "what the lesson changes in the one before", "lesson")

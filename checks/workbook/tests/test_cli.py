@@ -14,7 +14,7 @@ class Arguments(Tree):
         self.assertFalse((self.root / "build").exists(), "something was started")
 
     def test_names(self):
-        for command in ("run", "check", "try", "watch", "hint", "diff", "reset"):
+        for command in ("run", "check", "try", "trace", "watch", "hint", "diff", "reset"):
             self.refused([command, "99"], "there is no lesson '99'")
         self.refused(["break", "99"], "there is no lesson or program '99' with bugs")
         self.refused(["break", "01"], "has no bug 'nope'", BUG="nope")
@@ -27,6 +27,8 @@ class Arguments(Tree):
         self.refused(["run", "01"], "ARGS='", ARGS="'")
         self.refused(["try", "01"], "SCHEDULE=soon is no schedule", SCHEDULE="soon")
         self.refused(["try"], "FILE=none.cu does not exist", FILE="none.cu")
+        self.refused(["trace"], "FILE=none.cu does not exist", FILE="none.cu")
+        self.refused(["trace"], "whose run?")
         self.refused(["try"], "make try FILE=my_kernel.cu")
         self.refused(["test"], "TESTS=[ is no regular expression", TESTS="[")
 

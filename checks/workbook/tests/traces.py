@@ -26,6 +26,7 @@ def step(make, k, waits):
     make.counters("arrive", 0, 2048, k, count=1, line=2)
     for i, tile in enumerate((3, 4)):
         make.add("copy", warp=0, lane=0, lanes=1, copy=2 * k + i, kind="tensor_load", bytes=1024, operations=1, map=i, barrier=0,
+                 place="ab"[i] + "[0]",
                  start=[64 * k, 0], shared=[[0, 1024 + 1024 * i, 1024]], line=tile)
     if waits:
         for warp in warps:
@@ -70,7 +71,7 @@ def trace(steps=2, waits=True, **more):
         format="tma-workbook-trace", version=1, unit="step", kernel="gemm(int)", schedule="late", grid=[4, 1, 1], block=[128, 1, 1],
         cluster=[1, 1, 1], launch=1, window=dict(ctas=[0, 0], steps=[0, 31], events=20000),
         left_out=dict(ctas=3, events_in_other_steps=0, events_beyond_the_limit=0, launches=0), fault=False,
-        ctas=[dict(cta=0, index=[0, 0, 0], rank=0, warps=4)], barriers=[dict(cta=0, address=3072, name="smem_bytes+2048", line=0)],
+        ctas=[dict(cta=0, index=[0, 0, 0], rank=0, warps=4)], barriers=[dict(cta=0, address=3072, name="full_bar", line=0)],
         maps=[tile, dict(tile)], files=[dict(path="x.cu", lines=[[i + 1, text] for i, text in enumerate(SOURCE)])],
         lines=[dict(file=0, line=n, inlined="", instruction="ptx") for n in lines], findings=[] if waits else [finding],
         events=make.events, end=make.t)

@@ -95,7 +95,7 @@ class Lanes:
             x0, x1 = self.x(begun), self.end if end is None else self.x(end)
             row = next((i for i, until in enumerate(rows) if until <= x0), len(rows))
             rows[row:row + 1] = [x1]
-            target = names.tile_name(self.trace, first, 0) if kind == "engine" else names.count(first["bytes"], "byte")
+            target = names.tile_name(first) if kind == "engine" else names.count(first["bytes"], "byte")
             part = f" K {first['start'][0]}" if first.get("start") and kind == "engine" else ""
             self.span(lane, row, x0, x1, "copy" if kind == "engine" else "store", target + part, begun, end is None)
         self.lanes[lane]["rows"] = max(1, len(rows))

@@ -62,7 +62,7 @@ def by_barrier(trace):
                     continue
                 stage = found.setdefault(barrier, Stage(0, area[0], barrier))
                 of_map = event.get("map")
-                stage.add_tile(names.tile_name(trace, event, len(stage.tiles)), area, of_map,
+                stage.add_tile(names.tile_name(event, len(stage.tiles)), area, of_map,
                                trace["maps"][of_map]["swizzle"] if of_map is not None else 0)
     return sorted(found.values(), key=lambda s: (s.cta, trace["barriers"][s.full]["address"]))
 
@@ -78,7 +78,8 @@ def by_product(trace):
         if stage is None:
             stage = Stage(0, event["cta"], None)
             found.append(stage)
-        for name, area in zip("AB" if len(areas) > 1 else "B", areas):
+        called = [names.short(event.get(key, "")) or key.upper() for key in ("ab" if len(areas) > 1 else "b")]
+        for name, area in zip(called, areas):
             # Two warpgroups read one half of A each: neighbours are one tile.
             near = next((t for t in stage.tiles if t["name"] == name), None)
             if near:

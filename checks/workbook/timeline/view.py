@@ -1,6 +1,5 @@
 """A run as the page and the figure take it: made of a trace, with nothing left to decide."""
 
-from . import names
 from .beats import beats
 from .changes import Changes
 from .lanes import Lanes
@@ -68,7 +67,7 @@ def tile(trace, row):
 
 
 def view(trace, title):
-    barrier_names, stages = names.barrier_names(trace), find(trace)
+    barrier_names, stages = [b["name"] for b in trace["barriers"]], find(trace)
     all_beats = beats(trace)
     changes = Changes(trace, stages, barrier_names)
     sets = [changes.beat(beat) for beat in all_beats]

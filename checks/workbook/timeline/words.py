@@ -64,7 +64,7 @@ class Words:
             return f"{self.who(beat)} {self.verb(beat, 'starts', 'start')} asynchronous copies (cp.async) of {size}."
         if event.get("kind") in STORES:
             return f"{self.who(beat)} {self.verb(beat, 'asks', 'ask')} the engine to store {size}."
-        target = names.tile_name(self.trace, event, 0)
+        target = names.tile_name(event)
         on = f", to complete on {self.barrier(event)}" if "barrier" in event else ""
         return f"{self.who(beat)} starts copy {event['copy']}:{self.box(event)} {size} to {target}{on}."
 

@@ -56,8 +56,8 @@ class Player {
 
   build(run) {
     const goTo = (of, beat) => { this.pause(); this.goTo(of, beat); };
-    const side = new Side(run, goTo), lanes = new LaneView(run, goTo);
-    const scene = new Scene(run, (stage, tile) => side.inspector.open(stage, tile));
+    const side = new Side(run, goTo), lanes = new LaneView(run, goTo, (beat) => side.point(beat));
+    const scene = new Scene(run, (stage, tile) => side.inspector.open(stage, tile), goTo);
     const notes = run.left_out.length ? h("p", { class: "notes" }, `Left out: ${run.left_out.join("; ")}.`) : undefined;
     const root = h("article", { class: "run", "aria-label": run.name() }, h("div", { class: "head" }, run.name(), h("small", {}, about(run))), scene.root, h("div", { class: "lanes-box" }, lanes.root, notes), side.root, side.words);
     root.children[2].style.gridArea = "lanes";

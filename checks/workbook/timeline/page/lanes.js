@@ -3,7 +3,7 @@ const GAP = 7, TOP = 20, ROW = { issuer: 24, engine: 17, stage: 24, tensor: 19, 
 const LEGEND = [["threads", "threads", "--threads"], ["copies", "copies under way", "--copy"], ["tensor", "tensor core", "--tensor"], ["store", "stores", "--store"]];
 
 class LaneView {
-  constructor(run, goTo) {
+  constructor(run, goTo, point) {
     this.run = run;
     this.goTo = goTo;
     this.scale = 0;  // pixels of a unit; 0: as wide as there is room
@@ -17,6 +17,9 @@ class LaneView {
       h("div", { class: "plot" }, this.labels, this.scroll));
     this.layout();
     this.scroll.addEventListener("pointerdown", (event) => this.drag(event));
+    // What the pointer is over shows its source line; what is hidden in a prediction does not.
+    this.scroll.addEventListener("pointerover", (event) => point(this.asked ? undefined : event.target.dataset && event.target.dataset.beat));
+    this.scroll.addEventListener("pointerleave", () => point(undefined));
     new ResizeObserver(() => { if (this.width !== this.scroll.clientWidth) this.draw(); }).observe(this.scroll);
   }
 

@@ -1,10 +1,13 @@
 // The machine at one moment: threads, copy engine, stages with their barriers, tensor core, store engine.
 class Scene {
-  constructor(run, inspect) {
+  constructor(run, inspect, goTo) {
     this.run = run;
     this.update_ = [];
     this.root = h("div", { class: "scene", role: "group", "aria-label": "The machine at this moment" });
     const stages = run.stages.map((stage, i) => [stage, i]);
+    const finding = run.findings.find((f) => f.severity === "error") || run.findings[0], more = run.findings.length - 1;
+    if (finding) this.root.append(h("button", { class: `alert ${finding.severity}`, onclick: () => goTo(run, finding.beat) }, h("b", {}, `${finding.severity}: ${finding.id}`),
+      ` at step ${number(finding.beat + 1)}: ${finding.title}`, more ? h("span", {}, `, and ${more} more (F)`) : undefined));
     for (const cta of run.ctas) {
       if (run.ctas.length > 1) this.root.append(h("h2", {}, ctaName(cta)));
       const engines = [["engine", "Copy engine"], ["tensor", "Tensor core"], ["store", "Store engine"]].filter(([kind]) => run.lanes.some((l) => l.kind === kind && l.cta === cta.cta));

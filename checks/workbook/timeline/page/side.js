@@ -33,6 +33,12 @@ class Side {
     this.inspector.update();
   }
 
+  // Shows the line of a beat that is only pointed at; undefined: back to where we are.
+  point(beat) {
+    const at = beat === undefined || beat === "null" ? this.run.beat : this.run.beats[beat];
+    this.show(at.lines, this.run.findings.find((f) => this.run.beats[f.beat] === at));
+  }
+
   show(lines, finding) {
     const rows = (finding ? [finding.line, finding.other_line] : lines).filter((line) => line >= 0).map((line) => this.run.lines[line]);
     const here = rows.find((row) => row.file >= 0);
