@@ -142,3 +142,13 @@ TEST_CASE("names: global memory that a program has named as a matrix is told by 
   CHECK(memory.describe(other) == "inside 'cudaMalloc #2', 64 bytes before its end");
   CHECK_FALSE(memory.name_matrix(0x10, "nothing", 4, 4));
 }
+
+TEST_CASE("names: a source file's path is the one that its reader knows") {
+  const Module module = parse_ptx(
+      ".version 8.4\n.target sm_90a\n.address_size 64\n"
+      ".file 1 \"/home/it's a \\303\\274 $x/\\\"q\\\" \\\\ // a.cu\"\n.file 2 \"b.cu\"\n");
+  CHECK(module.files.at(1) == "/home/it's a \u00fc $x/\"q\" \\ // a.cu");
+  CHECK(module.files.at(2) == "b.cu");
+  CHECK_THROWS_WITH_AS(parse_ptx(".version 8.4\n.file 1 \"never ends\\\"\n"),
+                       doctest::Contains("this string never ends"), Fault);
+}

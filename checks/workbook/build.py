@@ -52,19 +52,25 @@ def toolkit():
 @contextlib.contextmanager
 def locked():
     """Held by one command at a time in this build folder; the others wait, and say for whom."""
-    try:
-        BUILD.mkdir(parents=True, exist_ok=True)
-        file = open(BUILD / ".lock", "a+")
-    except OSError as problem:
-        raise Stop(f"cannot write the build folder {BUILD}", ("why", problem.strerror),
-                   ("try", "a folder of yours: make run BUILD_DIR=/tmp/workbook"))
-    with file:
+    path = BUILD / ".lock"
+    while True:
+        try:
+            BUILD.mkdir(parents=True, exist_ok=True)
+            file = open(path, "a+")
+        except OSError as problem:
+            raise Stop(f"cannot write the build folder {BUILD}", ("why", problem.strerror),
+                       ("try", "a folder of yours: make run BUILD_DIR=/tmp/workbook"))
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
             print(f"waiting: {file.read().strip() or 'another command'} is building in {shown(BUILD)}", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                break
+        file.close()  # `make clean` has taken the folder away in the meantime
+    with file:
         file.truncate(0)
         file.write(f"`{' '.join(['workbook', *sys.argv[1:]])}` (process {os.getpid()})")
         file.flush()

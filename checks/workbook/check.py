@@ -89,7 +89,7 @@ def run_case(lesson, choice, name):
     """(the Case, all that its process said). A process that wrote nothing down is a failed case, too."""
     with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
         path = Path(folder, "report")
-        done = run([checks_of(lesson), PROJECT, "--test-case=" + name.replace(",", "\\,"), "--no-version"], CASE_LIMIT_S, cwd=ROOT,
+        done = run([checks_of(lesson), PROJECT, "--test-case=" + name.replace(",", "?"), "--no-version"], CASE_LIMIT_S, cwd=ROOT,
                    CHECK_REPORT=path, CHECK_GROUP=GROUP, CHECK_BIN_DIR=BUILD, **choice.environment)
         try:
             return Case.read(load_text(path).splitlines()[0]), done.output

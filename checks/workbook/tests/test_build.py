@@ -3,7 +3,6 @@
 import fcntl
 import os
 import signal
-import time
 import unittest
 
 from tree import Tree
@@ -78,10 +77,10 @@ class Build(Tree):
             file.write("`workbook run` (process 7)")
             file.flush()
             process = self.start("check", "01")
-            time.sleep(3)
+            self.assertEqual(process.stdout.readline(), "waiting: `workbook run` (process 7) is building in build\n")
             self.assertIsNone(process.poll())
-        said = process.communicate(timeout=60)[0]
-        self.assertIn("waiting: `workbook run` (process 7) is building in build", said)
+        process.communicate(timeout=60)
+        self.assertEqual(self.calls(), ["--build"])
 
     @unittest.skipIf(os.getuid() == 0, "root may write anywhere")
     def test_a_folder_that_cannot_be_written(self):

@@ -92,6 +92,25 @@ std::string shown(char c) {
   std::snprintf(code, sizeof code, "0x%02x", static_cast<unsigned char>(c));
   return std::isprint(static_cast<unsigned char>(c)) ? std::string("'") + c + "'" : code;
 }
+
+// The bytes of a string literal: nvcc writes \" and \\ for these two, and \303 for a byte that is no printable ASCII.
+std::string unescaped(const std::string& literal) {
+  std::string bytes;
+  for (size_t i = 0; i < literal.size(); ++i) {
+    if (literal[i] != '\\' || i + 1 == literal.size()) {
+      bytes += literal[i];
+      continue;
+    }
+    int value = 0, digits = 0;
+    while (digits < 3 && i + 1 < literal.size() && literal[i + 1] >= '0' && literal[i + 1] <= '7') {
+      value = value * 8 + (literal[++i] - '0');
+      ++digits;
+    }
+    bytes += digits ? static_cast<char>(value) : literal[++i];
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -175,10 +194,11 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
         syntax_error(lines, line, t.column, "this is no number that PTX knows (PTX ISA 4.5)");
       i += bytes;
     } else if (c == '"') {
-      size_t end = text.find('"', i + 1);
-      if (end == std::string::npos) syntax_error(lines, line, t.column, "this string never ends");
+      size_t end = i + 1;
+      while (end < n && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+      if (end >= n) syntax_error(lines, line, t.column, "this string never ends");
       t.kind = Token::Kind::string;
-      t.text = text.substr(i + 1, end - i - 1);
+      t.text = unescaped(text.substr(i + 1, end - i - 1));
       i = end + 1;
     } else if (std::strchr("{}[]()<>,;:@!|+-=&*/~^?", c)) {
       t.kind = Token::Kind::punct;
