@@ -6,7 +6,8 @@
 ## make status                 which of your files are open, right or wrong
 ## make check-NN               check your file lessons/NN_name/NN_name.cu; ALL=1 does not stop at the first failing case
 ## make try-NN                 run your file once under the checker; ARGS="--m 1024", SCHEDULE=late
-## make trace-NN               make a page that plays your run step by step: build/trace/NN.html; or make trace FILE=my_kernel.cu
+## make trace-NN               make a page that plays your run step by step: build/trace/NN.html
+## make trace FILE=my_kernel.cu  the same for any program of one file
 ## make watch-NN               check your file whenever you save it
 ## make hint-NN                a hint for the first open TODO of that file; again for one more, three in all
 ## make diff-NN                what lesson NN changes in the kernel of the lesson before (shows answers)
