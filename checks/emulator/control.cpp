@@ -201,6 +201,99 @@ TEST_CASE("call: every lane alone in a call, and back") {
   for (uint32_t t = 0; t < 32; ++t) CHECK(out[t] == t * t);
 }
 
+TEST_CASE("call: parameters and results in registers, constants, and between registers and .param") {
+  Runner r;
+  Options o;
+  o.threads = 32;
+  o.out_words = 8;
+  o.declarations =
+      ".func (.reg .b32 sum) add_registers (.reg .b32 a, .reg .b64 b, .reg .b16 c) {\n.reg .b32 %v<3>;\n"
+      "cvt.u32.u64 %v0, b;\ncvt.u32.u16 %v1, c;\nadd.u32 %v2, a, %v0;\nadd.u32 sum, %v2, %v1;\nret;\n}\n"
+      ".func (.reg .pred even, .reg .b32 half) halve (.reg .b32 n, .reg .pred negate) {\n.reg .b32 %v;\n"
+      "and.b32 %v, n, 1;\nsetp.eq.xor.u32 even, %v, 0, negate;\nshr.u32 half, n, 1;\nret;\n}\n"
+      ".func (.param .b32 result) twice (.param .b32 n)\n"  // a prototype, without ;
+      ".func (.param .b32 result) twice (.param .b32 n) {\n.reg .b32 %v;\nld.param.u32 %v, [n];\n"
+      "add.u32 %v, %v, %v;\nst.param.b32 [result], %v;\nret;\n}\n";
+  const auto out = r.run(
+      "cvt.u64.u32 %rd1, %t;\ncvt.u16.u32 %rs1, %t;\n"
+      "call (%r1), add_registers, (%t, %rd1, %rs1);\ncall (%r2), add_registers, (7, 8, 2+2);\n"
+      "setp.lt.u32 %p1, %t, 4;\ncall (%p2, %r3), halve, (%t, %p1);\nselp.u32 %r4, 1, 0, %p2;\n"
+      "call (%r5), twice, (%t);\ncall (%f1), twice, (21);\ncall (_), twice, (1);\n"
+      "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %t; call (b), add_registers, (a, %rd1, 1); "
+      "ld.param.b32 %r6, [b]; }\n"
+      "mov.u64 %rd2, twice;\nT: .calltargets twice;\ncall (%r7), %rd2, (%t), T;\n"
+      "st.global.v4.u32 [%out], {%r1, %r2, %r3, %r4};\nst.global.v2.u32 [%out+16], {%r5, %r6};\n"
+      "st.global.f32 [%out+24], %f1;\nst.global.u32 [%out+28], %r7;",
+      {}, o);
+  for (uint32_t t = 0; t < 32; ++t) {
+    CAPTURE(t);
+    const uint32_t* row = &out[8 * t];
+    CHECK(row[0] == 3 * t);
+    CHECK(row[1] == 19);
+    CHECK(row[2] == t / 2);
+    CHECK(row[3] == ((t % 2 == 0) != (t < 4)));
+    CHECK(row[4] == 2 * t);
+    CHECK(row[5] == 2 * t + 1);
+    CHECK(row[6] == 42);
+    CHECK(row[7] == 2 * t);
+  }
+}
+
+TEST_CASE("call: what does not fit the declaration is refused") {
+  Options o;
+  o.declarations =
+      ".func (.param .b32 result) f (.param .b32 n) {\nret;\n}\n.func (.reg .pred p) g (.reg .b32 n) {\nret;\n}\n"
+      ".func (.param .b32 result) h (.param .align 8 .b8 n[16]) {\nret;\n}\n.extern .func vprintf ();\n";
+  for (const char* text :
+       {"call f, (%r1);",
+        "call (%r1), f;",
+        "call (%r1), f, ();",
+        "call (%r1), f, (%r1, %r2);",
+        "call (%r1), f, (%rs1);",
+        "call (%rd1), f, (%r1);",
+        "call (%r1), f, (%p1);",
+        "call (%r1), f, (1.5);",
+        "call (%r1), f, (%r1+1);",
+        "call (%r1), f, (!%p1);",
+        "call (%r1), g, (%r1);",
+        "call (%r1), h, (%r1);",
+        "call (1), f, (%r1);",
+        "call (%r1), f, (nothing);",
+        "call (%r1), %rd1, (%r1);",
+        "call (%r1), %rd1, (%r1), nothing;",
+        "{ .param .b64 a; call (%r1), f, (a); }",
+        "call vprintf;",
+        "call test;",
+        "call nothing;",
+        "P: .callprototype (.param .b32 _) _ (.param .b64 _);\ncall (%r1), %rd1, (%r1), P;"}) {
+    CAPTURE(text);
+    const emu::Id id = Runner().fault(text, {}, o).id;
+    CHECK((id == emu::Id::unsupported_instruction || id == emu::Id::ptx_syntax));
+  }
+  CHECK(Runner()
+            .fault("mov.u64 %rd1, h;\nP: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                   "call (%r1), %rd1, (%r1), P;",
+                   {}, o)
+            .id == emu::Id::bad_function_pointer);
+}
+
+TEST_CASE("brx.idx, call: lists and prototypes belong to their block") {
+  Runner r;
+  Options o;
+  o.out_words = 2;
+  o.declarations =
+      ".func (.param .b32 result) f (.param .b32 n) {\nst.param.b32 [result], 7;\nret;\n}\n"
+      ".func g () {\nret;\n}\n";
+  const auto out = r.run(
+      "mov.u32 %r1, 1;\n{ T: .branchtargets A, B; brx.idx %r1, T; A: mov.u32 %r2, 1; B: mov.u32 %r2, 2; }\n"
+      "{ T: .branchtargets A, B; brx.idx %r1, T; B: add.u32 %r2, %r2, 10; A: add.u32 %r2, %r2, 100; }\n"
+      "mov.u64 %rd1, f;\nmov.u64 %rd2, g;\n{ P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+      "call (%r3), %rd1, (%r1), P; }\n{ P: .callprototype _ ();\ncall %rd2, P; }\n"
+      "st.global.v2.u32 [%out], {%r2, %r3};",
+      {}, o);
+  CHECK(out == std::vector<uint32_t>{112, 7});
+}
+
 TEST_CASE("bar.sync: orders shared memory of a CTA, several warps") {
   Runner r;
   Options o;

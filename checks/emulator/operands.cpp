@@ -13,8 +13,8 @@ uint64_t value_of(const std::string& expression) {
 // "" when the text is taken; else the finding's title.
 std::string refused(const std::string& body) {
   const emu::Finding f = Runner().fault("exit;\n" + body);
-  if (f.id == "none") return "";
-  CHECK((f.id == "ptx-syntax" || f.id == "unsupported-instruction"));
+  if (f.id == emu::Id::none) return "";
+  CHECK((f.id == emu::Id::ptx_syntax || f.id == emu::Id::unsupported_instruction));
   CHECK(f.where.find("PTX line") != std::string::npos);
   CHECK(!f.hint.empty());
   return f.title;
@@ -50,9 +50,9 @@ TEST_CASE("constant expressions have the values that ptxas gives them") {
                                                    {"9223372036854775808 / 2", 0x4000000000000000},
                                                    {"1.5 > 1.0", 1},
                                                    {"WARP_SZ + 1", 33}};
-  for (const auto& [expression, value] : cases) {
-    CAPTURE(expression);
-    CHECK(value_of(expression) == static_cast<uint64_t>(value));
+  for (const auto& each : cases) {
+    CAPTURE(each.first);
+    CHECK(value_of(each.first) == static_cast<uint64_t>(each.second));
   }
   CHECK(run_one("mov.f32 %f1, 1.5 + 2.5;\nst.global.f32 [%out], %f1;")[0] == 0x40800000);
   CHECK(run_one("mov.f64 %fd1, -(1.5) / 4.0;\nst.global.f64 [%out], %fd1;")[1] == 0xbfd80000);
@@ -205,6 +205,6 @@ TEST_CASE("initial values: lists follow the dimensions, the rest is zero, and wh
                           ".shared .u32 g = 1;", ".global .u32 g[4] = {1,};"}) {
     CAPTURE(bad);
     o.declarations = bad;
-    CHECK(Runner().fault("", {}, o).id == "ptx-syntax");
+    CHECK(Runner().fault("", {}, o).id == emu::Id::ptx_syntax);
   }
 }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "json/json.hpp"
+
 using namespace emu;
 
 namespace {
@@ -53,4 +55,17 @@ TEST_CASE("Report: findings without a line are told apart by their titles") {
   REQUIRE(report.findings().size() == 2);
   CHECK(report.findings()[0].count == 2);
   CHECK(report.findings()[1].count == 1);
+}
+
+TEST_CASE("Report: JSON strings are valid UTF-8 whatever bytes a text has") {
+  CHECK(json::quoted("plain \"quoted\" \n") == "\"plain \\\"quoted\\\" \\n\"");
+  CHECK(json::quoted("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") ==
+        "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+  const std::string replaced = "\xef\xbf\xbd";
+  CHECK(json::quoted("a\xff") == "\"a" + replaced + "\"");
+  CHECK(json::quoted("\xc3") == "\"" + replaced + "\"");  // cut off
+  CHECK(json::quoted("\xc3(") == "\"" + replaced + "(\"");
+  CHECK(json::quoted("\xc0\xaf") == "\"" + replaced + replaced + "\"");  // longer than need be
+  CHECK(json::quoted("\xed\xa0\x80") ==
+        "\"" + replaced + replaced + replaced + "\"");  // half a surrogate pair
 }

@@ -9,10 +9,25 @@
 
 namespace json {
 
-// A string literal with its quotes.
+// Bytes of the UTF-8 sequence that begins at `at`; 0 when there is none (RFC 3629).
+inline size_t utf8_bytes(const std::string& text, size_t at) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(at);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const size_t count = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  for (size_t i = 1; i < count; ++i)
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  const bool overlong = (first == 0xE0 && byte(at + 1) < 0xA0) || (first == 0xF0 && byte(at + 1) < 0x90);
+  const bool outside = (first == 0xED && byte(at + 1) > 0x9F) || (first == 0xF4 && byte(at + 1) > 0x8F);
+  return overlong || outside ? 0 : count;
+}
+
+// A string literal with its quotes. Bytes that are no UTF-8, as a damaged file has them, become U+FFFD.
 inline std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     char escape[8];
     if (c == '"' || c == '\\') {
       out += '\\';
@@ -22,8 +37,11 @@ inline std::string quoted(const std::string& text) {
     } else if (static_cast<unsigned char>(c) < 0x20) {
       std::snprintf(escape, sizeof escape, "\\u%04x", c);
       out += escape;
+    } else if (const size_t bytes = utf8_bytes(text, i)) {
+      out += text.substr(i, bytes);
+      i += bytes - 1;
     } else {
-      out += c;
+      out += "\xEF\xBF\xBD";
     }
   }
   return out + "\"";

@@ -31,7 +31,8 @@ Ref carry_slot(Decoder& d) {
   return d.scratch(4);
 }
 
-// x + y + carry in; *carry becomes the carry out. Subtraction is x + ~y + !borrow.
+// x + y + carry in; *carry becomes the carry out. Subtraction is x + ~y + carry: CC.CF is the carry of that sum, which is 1
+// when nothing was borrowed, and 1 goes in where there is no carry in (checks/emulator/integer.cpp: as ptxas compiles it).
 template <class U>
 U add_with_carry(U x, U y, bool* carry) {
   unsigned __int128 sum = static_cast<unsigned __int128>(x) + y + *carry;
@@ -50,14 +51,12 @@ Flow exec(Warp& w, const Inst& in, uint32_t mask) {
   auto slot = static_cast<Ref>(in.imm);
   uint32_t flag = in.flags & kCarryIn ? w.predicate(slot) : 0, out = 0;
   for_lanes(mask, [&](int l) {
-    bool carry = flag >> l & 1;
+    bool carry = in.flags & kCarryIn ? flag >> l & 1 : kKind == Kind::sub;
     U result;
     if constexpr (kKind == Kind::add) {
       result = add_with_carry<U>(a[l], b[l], &carry);
     } else if constexpr (kKind == Kind::sub) {
-      carry = !carry;  // CC.CF is the borrow
       result = add_with_carry<U>(a[l], ~b[l], &carry);
-      carry = !carry;
     } else {
       Wide product = static_cast<Wide>(static_cast<T>(a[l])) * static_cast<T>(b[l]);
       U part = static_cast<U>(kKind == Kind::mad_lo ? product : product >> (8 * sizeof(T)));

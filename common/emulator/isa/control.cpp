@@ -1,4 +1,6 @@
 // Control flow (PTX ISA 9.7.12): bra, brx.idx, call, ret, exit, trap; nanosleep and markers.
+#include <algorithm>
+
 #include "emulator/isa/external.hpp"
 #include "emulator/machine/machine.hpp"
 
@@ -45,6 +47,11 @@ Flow call_direct(Warp& w, const Inst& in, uint32_t mask) {
   return w.call(mask, in, static_cast<uint32_t>(in.extra->numbers[0]));
 }
 
+bool fits(const std::vector<FrameSlot>& handed, const std::vector<FrameSlot>& declared) {
+  return std::equal(handed.begin(), handed.end(), declared.begin(), declared.end(),
+                    [](const FrameSlot& a, const FrameSlot& b) { return a.bytes == b.bytes; });
+}
+
 Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
   auto target = w.lanes<uint64_t>(in.a);
   int first = __builtin_ctz(mask);
@@ -56,9 +63,10 @@ Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
             "a thread calls " + hex(target[first]) + ", which is no device function", "",
             "a function pointer must be taken in device code; a host function's address means nothing here");
   const FunctionInfo& callee = w.program.functions[it->second];
-  if (1 + callee.params.size() + callee.returns.size() > in.extra->numbers.size())
+  if (!fits(in.extra->arguments, callee.params) || !fits(in.extra->results, callee.returns))
     w.fault(in, first, Id::bad_function_pointer,
-            "function " + callee.name + " has another number of parameters than the call");
+            "function " + callee.name + " has other parameters or results than the call hands over", "",
+            "call it with the parameters that it is declared with");
   if (same == mask && mask == w.current->mask) return w.call(mask, in, it->second);
   // Lanes with another target, or that skip the call, become a group of their own; they meet after it.
   uint32_t pc[32], frame[32];
@@ -75,41 +83,52 @@ Flow call_indirect(Warp& w, const Inst& in, uint32_t mask) {
   return w.call(same, in, it->second);
 }
 
+// What an indirect call hands over: its prototype, or the first of its possible targets.
+const Function& declaration_of_call(Decoder& d, const std::string& label) {
+  const auto prototype = d.function().prototypes.find(label);
+  if (prototype != d.function().prototypes.end()) return prototype->second;
+  const auto targets = d.function().branch_targets.find(label);
+  const Function* f = targets == d.function().branch_targets.end() || targets->second.second.empty()
+                          ? nullptr
+                          : d.module().find_function(targets->second.second[0]);
+  if (!f) d.refuse("an indirect call names its .callprototype or .calltargets; '" + label + "' is neither");
+  return *f;
+}
+
 void decode_call(Decoder& d, const Match&, Inst& in) {
   in.cls = Class::control;
   const auto& ops = d.text().operands;
   size_t i = 0;
-  std::vector<Operand> returns, params;
-  if (i < ops.size() && ops[i].kind == Operand::Kind::list) returns = ops[i++].items;
+  std::vector<Operand> results, arguments;
+  if (i < ops.size() && ops[i].kind == Operand::Kind::list) results = ops[i++].items;
   if (i >= ops.size()) d.refuse("call names no function");
   const Operand& target = ops[i++];
-  if (i < ops.size() && ops[i].kind == Operand::Kind::list) params = ops[i++].items;
+  if (i < ops.size() && ops[i].kind == Operand::Kind::list) arguments = ops[i++].items;
+  const bool indirect = d.is_register(target);
+  if (ops.size() > i + indirect)
+    d.refuse("this call has more operands than results, function and parameters");
+  const Function* f = indirect ? &declaration_of_call(d, i < ops.size() ? ops[i].name : "")
+                               : d.module().find_function(target.name);
+  if (!f || target.kind == Operand::Kind::sum)
+    d.refuse("call of '" + target.name + "', which this module does not declare");
+  if (f->is_entry) d.refuse("call of " + f->name + ", which is a kernel");
   Extra& x = d.extra(in);
-  x.numbers.push_back(-1);
-  for (auto* list : {&params, &returns})
-    for (auto& o : *list) {
-      FrameSlot slot;
-      if (!d.find_frame_slot(o.name, &slot)) d.refuse("call argument '" + o.name + "' is no .param variable");
-      x.numbers.push_back(slot.frame);
-    }
-  if (d.is_register(target)) {
+  x.arguments = d.call_slots(arguments, f->params, false);
+  x.results = d.call_slots(results, f->returns, true);
+  if (indirect) {
     in.exec = call_indirect;
     in.a = d.source(target, Type::u64);
     d.need_all_function_pointers();
-    return;
-  }
-  const Function* f = d.module().find_function(target.name);
-  if (!f) d.refuse("call of " + target.name + ", which this module does not declare");
-  if (!f->has_body) {
-    in.exec = external_function(target.name);
+  } else if (f->has_body) {
+    x.numbers = {d.function_of(target.name)};
+    in.exec = call_direct;
+  } else {
+    in.exec = external_function(*f);
     if (!in.exec)
       d.refuse(
           "call of the external function " + target.name + ", which the emulator does not provide",
           "vprintf, __assertfail, malloc and free are provided; anything else needs a body in this module");
-    return;
   }
-  x.numbers[0] = d.function_of(target.name);
-  in.exec = call_direct;
 }
 
 Flow ret(Warp& w, const Inst&, uint32_t mask) {

@@ -1,5 +1,6 @@
 #include "emulator/isa/external.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -9,16 +10,18 @@ namespace emu {
 
 namespace {
 
-// A parameter slot is [lane][stride]; scalars of up to 8 bytes have a stride of 16.
 template <class T>
 T argument(Warp& w, const Inst& in, int lane, size_t index) {
+  const FrameSlot& slot = in.extra->arguments[index];
   T value;
-  std::memcpy(&value, w.frame() + in.extra->numbers[1 + index] + lane * 16, sizeof value);
+  std::memcpy(&value, w.place(slot.at) + static_cast<size_t>(lane) * slot.stride, sizeof value);
   return value;
 }
 template <class T>
-void result(Warp& w, const Inst& in, int lane, size_t index, T value) {
-  std::memcpy(w.frame() + in.extra->numbers[1 + index] + lane * 16, &value, sizeof value);
+void result(Warp& w, const Inst& in, int lane, T value) {
+  const FrameSlot& slot = in.extra->results[0];
+  if (slot.at != kNoRef)
+    std::memcpy(w.place(slot.at) + static_cast<size_t>(lane) * slot.stride, &value, sizeof value);
 }
 
 std::string string_at(Warp& w, const Inst& in, int lane, uint64_t address) {
@@ -104,7 +107,7 @@ Flow device_printf(Warp& w, const Inst& in, uint32_t mask) {
     int converted = 0;
     w.machine.printf_buffer += format(w, in, l, string_at(w, in, l, argument<uint64_t>(w, in, l, 0)),
                                       argument<uint64_t>(w, in, l, 1), &converted);
-    if (in.extra->numbers.size() > 3) result<int32_t>(w, in, l, 2, converted);
+    result<int32_t>(w, in, l, converted);
   });
   ++w.machine.effects;
   return Flow::next;
@@ -124,7 +127,7 @@ Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     const uint64_t bytes = argument<uint64_t>(w, in, l, 0),
                    address = w.machine.memory.allocate(bytes, "device malloc");
-    result<uint64_t>(w, in, l, 1, address);
+    result<uint64_t>(w, in, l, address);
     if (address) w.machine.observers.tell(&Observer::on_malloc, w, address, bytes);
   });
   ++w.machine.effects;
@@ -143,11 +146,23 @@ Flow device_free(Warp& w, const Inst& in, uint32_t mask) {
 
 }  // namespace
 
-Exec external_function(const std::string& name) {
-  if (name == "vprintf") return device_printf;
-  if (name == "__assertfail") return assert_fail;
-  if (name == "malloc") return device_malloc;
-  if (name == "free") return device_free;
+Exec external_function(const Function& declared) {
+  struct External {
+    const char* name;
+    Exec exec;
+    std::vector<uint64_t> parameters, results;  // their bytes
+  };
+  static const External known[] = {{"vprintf", device_printf, {8, 8}, {4}},
+                                   {"__assertfail", assert_fail, {8, 8, 4, 8, 8}, {}},
+                                   {"malloc", device_malloc, {8}, {8}},
+                                   {"free", device_free, {8}, {}}};
+  const auto fits = [](const std::vector<Variable>& variables, const std::vector<uint64_t>& bytes) {
+    return std::equal(variables.begin(), variables.end(), bytes.begin(), bytes.end(),
+                      [](const Variable& v, uint64_t b) { return v.bytes == b; });
+  };
+  for (const External& e : known)
+    if (declared.name == e.name && fits(declared.params, e.parameters) && fits(declared.returns, e.results))
+      return e.exec;
   return nullptr;
 }
 

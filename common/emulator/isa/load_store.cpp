@@ -58,7 +58,7 @@ Flow load128(Warp& w, const Inst& in, uint32_t mask) {
     at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read));
   });
   observe_access(w, in, mask, at, 16, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
-  auto* d = reinterpret_cast<B128*>(w.frame() + in.d);
+  auto* d = reinterpret_cast<B128*>(w.place(in.d));
   for_lanes(mask, [&](int l) { std::memcpy(&d[l], at.bytes[l], 16); });
   return Flow::next;
 }
@@ -68,7 +68,7 @@ Flow store128(Warp& w, const Inst& in, uint32_t mask) {
     at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write));
   });
   observe_access(w, in, mask, at, 16, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
-  auto* s = reinterpret_cast<B128*>(w.frame() + in.b);
+  auto* s = reinterpret_cast<B128*>(w.place(in.b));
   for_lanes(mask, [&](int l) { std::memcpy(at.bytes[l], &s[l], 16); });
   ++w.machine.effects;
   return Flow::next;
@@ -185,8 +185,8 @@ void decode(Decoder& d, const Match& m, Inst& in, bool is_load) {
       d.find_frame_slot(address.items[0].name, &slot)) {
     if (address.offset < 0 || static_cast<uint64_t>(address.offset) + size_of(t) * in.count > slot.bytes)
       d.refuse("access past the end of .param variable " + slot.name);
-    in.imm = slot.frame + address.offset;
-    in.target = (std::max(slot.bytes, 1u) + 15) / 16 * 16;
+    in.imm = slot.at + address.offset;
+    in.target = slot.stride;
     Row r = row_of(t);
     if (size_of(t) == 16) d.refuse(".b128 in a function's .param space");
     in.exec = is_load ? (width == 8 ? r.load_frame8 : r.load_frame4)

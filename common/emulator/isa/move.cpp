@@ -1,5 +1,6 @@
 // Data movement (PTX ISA 9.7.9): mov, cvta, isspacep, mapa, getctarank, cache hints. ld and st are in load_store.cpp.
 #include "emulator/isa/access.hpp"
+#include "emulator/isa/operands.hpp"
 
 namespace emu {
 
@@ -18,8 +19,8 @@ struct B128 {
   uint64_t half[2];
 };
 Flow mov128(Warp& w, const Inst& in, uint32_t mask) {
-  auto* d = reinterpret_cast<B128*>(w.frame() + in.d);
-  auto* a = reinterpret_cast<B128*>(w.frame() + in.a);
+  auto* d = reinterpret_cast<B128*>(w.place(in.d));
+  auto* a = reinterpret_cast<B128*>(w.place(in.a));
   for_lanes(mask, [&](int l) { d[l] = a[l]; });
   return Flow::next;
 }
@@ -65,13 +66,13 @@ Flow unpack(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 Flow pack128(Warp& w, const Inst& in, uint32_t mask) {
-  auto* d = reinterpret_cast<B128*>(w.frame() + in.d);
+  auto* d = reinterpret_cast<B128*>(w.place(in.d));
   const auto& parts = in.extra->refs;
   for_lanes(mask, [&](int l) { d[l] = {{w.lanes<uint64_t>(parts[0])[l], w.lanes<uint64_t>(parts[1])[l]}}; });
   return Flow::next;
 }
 Flow unpack128(Warp& w, const Inst& in, uint32_t mask) {
-  auto* a = reinterpret_cast<B128*>(w.frame() + in.a);
+  auto* a = reinterpret_cast<B128*>(w.place(in.a));
   const auto& parts = in.extra->refs;
   for_lanes(mask, [&](int l) {
     for (int i = 0; i < 2; ++i)
@@ -80,10 +81,38 @@ Flow unpack128(Warp& w, const Inst& in, uint32_t mask) {
   return Flow::next;
 }
 
+// mov.vec.type {d,e,..}, {a,b,..}: element by element, as if at once
+Flow mov_vector(Warp& w, const Inst& in, uint32_t mask) {
+  const auto& refs = in.extra->refs;
+  for_lanes(mask, [&](int l) {
+    uint64_t values[4];
+    for (unsigned i = 0; i < in.count; ++i) values[i] = part_get(w, refs[in.count + i], in.bytes, l);
+    for (unsigned i = 0; i < in.count; ++i) part_set(w, refs[i], in.bytes, l, values[i]);
+  });
+  return Flow::next;
+}
+void decode_mov_vector(Decoder& d, const Match& m, Inst& in) {
+  const Type t = m.type();
+  const Operand &to = d.operand(0), &from = d.operand(1);
+  expect_operands(d, 2);
+  in.exec = mov_vector;
+  in.count = m.has("v2") ? 2 : 4;
+  in.bytes = static_cast<uint8_t>(size_of(t));
+  for (const Operand* o : {&to, &from})
+    if (o->kind != Operand::Kind::vec || o->items.size() != in.count)
+      d.refuse(
+          d.text().full_name() + " moves " + std::to_string(in.count) + " elements to as many",
+          "write both operands as { } of " + std::to_string(in.count) + " elements, or as vector registers");
+  auto& refs = d.extra(in).refs;
+  for (const Operand& o : to.items) refs.push_back(d.is_sink(o) ? kNoRef : d.destination(o, t));
+  for (const Operand& o : from.items) refs.push_back(d.source(o, t));
+}
+
 // mov.type d, a;  mov.btype d, {a,b,..};  mov.btype {d,e,..}, a
 void decode_mov(Decoder& d, const Match& m, Inst& in) {
   Type t = m.type();
   in.cls = Class::other;
+  expect_operands(d, 2);
   const Operand &to = d.operand(0), &from = d.operand(1);
   unsigned bytes = size_of(t);
   in.bytes = static_cast<uint8_t>(bytes);
@@ -255,7 +284,8 @@ void decode_policy(Decoder& d, const Match&, Inst& in) {
 
 std::vector<Form> move_forms() {
   std::vector<Form> forms = {
-      {"mov.pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64", decode_mov},
+      {"mov.pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", decode_mov},
+      {"mov.v2|v4.b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", decode_mov_vector},
       {"cvta.[to].const|global|local|param|param::entry|shared|shared::cta|shared::cluster.u64", decode_cvta},
       {"isspacep.const|global|local|param|param::entry|shared|shared::cta|shared::cluster", decode_isspacep},
       {"mapa.[shared::cluster].u32|u64", decode_mapa},

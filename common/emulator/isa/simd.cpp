@@ -1,6 +1,7 @@
 // SIMD video instructions (PTX ISA 9.7.19): vadd, vsub, vavrg, vabsdiff, vmin, vmax on two half words or four bytes.
 //   vop.dtype.atype.btype{.sat} d, a, b, c;     every part of d is replaced, so c does not matter
 //   vop.dtype.atype.btype.add   d, a, b, c;     d = c + the sum of the parts
+// and the scalar shifts vshl, vshr (PTX ISA 9.7.18).
 // Parts are taken in their order; the selectors and masks written behind registers (r1.b0) are refused as unknown names.
 #include "emulator/isa/simd.hpp"
 
@@ -11,7 +12,7 @@
 namespace emu {
 namespace {
 
-constexpr uint32_t kSignedD = 1, kSignedA = 2, kSignedB = 4, kSat = 8, kSum = 16;  // Inst::flags
+constexpr uint32_t kSignedD = 1, kSignedA = 2, kSignedB = 4, kSat = 8, kSum = 16, kWrap = 32;  // Inst::flags
 
 struct Add {
   static int32_t of(int32_t a, int32_t b) { return a + b; }
@@ -65,6 +66,48 @@ void decode(Decoder& d, const Match& m, Inst& in) {
   in.exec = parts<Op, kBits>;
 }
 
+// vshl, vshr.dtype.atype.u32{.sat}.mode{.op2} d, a, b{, c}: the shift with one bit more than a word has, then c + it, or the
+// smaller or larger of c and it.
+enum class Second { none, add, min, max };
+template <bool kLeft, Second kSecond>
+Flow shift(Warp& w, const Inst& in, uint32_t mask) {
+  auto d = w.lanes<uint32_t>(in.d), a = w.lanes<uint32_t>(in.a), b = w.lanes<uint32_t>(in.b),
+       c = w.lanes<uint32_t>(kSecond == Second::none ? in.a : in.c);
+  const bool is_signed = in.flags & kSignedD;
+  const int64_t low = is_signed ? INT32_MIN : 0, high = is_signed ? INT32_MAX : UINT32_MAX;
+  for_lanes(mask, [&](int l) {
+    const uint32_t by = in.flags & kWrap ? b[l] & 31 : std::min(b[l], 32u);
+    int64_t t = in.flags & kSignedA ? static_cast<int32_t>(a[l]) : static_cast<int64_t>(a[l]);
+    t = kLeft ? static_cast<int64_t>(static_cast<uint64_t>(t) << by) : t >> by;
+    if (in.flags & kSat) t = std::clamp(t, low, high);
+    const auto word = [&](uint32_t v) {
+      return is_signed ? static_cast<int32_t>(v) : static_cast<int64_t>(v);
+    };
+    const int64_t first = word(static_cast<uint32_t>(t)), second = word(c[l]);
+    d.set(l, static_cast<uint32_t>(kSecond == Second::add   ? first + second
+                                   : kSecond == Second::min ? std::min(first, second)
+                                   : kSecond == Second::max ? std::max(first, second)
+                                                            : first));
+  });
+  return Flow::next;
+}
+
+template <bool kLeft>
+void decode_shift(Decoder& d, const Match& m, Inst& in) {
+  const Type to = m.type(0), from = m.type(1);
+  in.flags = (to == Type::s32 ? kSignedD : 0) | (from == Type::s32 ? kSignedA : 0) |
+             (m.has("sat") ? kSat : 0) | (m.has("wrap") ? kWrap : 0);
+  const std::string second = m.any_of({"add", "min", "max"});
+  if (second.empty())
+    operands(d, in, Class::math, to, {from, Type::u32});
+  else
+    operands(d, in, Class::math, to, {from, Type::u32, to});
+  in.exec = second == "add"   ? shift<kLeft, Second::add>
+            : second == "min" ? shift<kLeft, Second::min>
+            : second == "max" ? shift<kLeft, Second::max>
+                              : shift<kLeft, Second::none>;
+}
+
 }  // namespace
 
 #define TYPES ".u32|s32.u32|s32.u32|s32."
@@ -83,6 +126,8 @@ std::vector<Form> simd_forms() {
       {"vmin4" TYPES "[sat|add]", decode<Min, 8>},
       {"vmax2" TYPES "[sat|add]", decode<Max, 16>},
       {"vmax4" TYPES "[sat|add]", decode<Max, 8>},
+      {"vshl.u32|s32.u32|s32.u32.[sat].clamp|wrap.[add|min|max]", decode_shift<true>},
+      {"vshr.u32|s32.u32|s32.u32.[sat].clamp|wrap.[add|min|max]", decode_shift<false>},
   };
 }
 

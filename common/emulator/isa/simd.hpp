@@ -7,7 +7,7 @@
 
 namespace emu {
 
-// vadd2 ... vmax4.
+// vadd2 ... vmax4, vshl, vshr.
 std::vector<Form> simd_forms();
 
 }  // namespace emu

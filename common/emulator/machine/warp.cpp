@@ -307,6 +307,24 @@ uint32_t Warp::take_frame(uint32_t function, uint32_t mask, const Inst& inst) {
   return static_cast<uint32_t>(frame);
 }
 
+// A parameter or result, from one frame (or the constant pool) to another.
+void Warp::hand_over(const FrameSlot& from, const std::byte* from_frame, const FrameSlot& to,
+                     std::byte* to_frame, uint32_t mask) const {
+  if (to.at == kNoRef) return;
+  const std::byte* source = (from.at & kConstBit ? base_[1] : from_frame) + (from.at & ~kConstBit);
+  std::byte* destination = to_frame + to.at;
+  if (to.stride == 0) {  // a predicate
+    uint32_t value, old;
+    std::memcpy(&value, source, 4);
+    std::memcpy(&old, destination, 4);
+    old = (old & ~mask) | (value & mask);
+    std::memcpy(destination, &old, 4);
+    return;
+  }
+  for_lanes(mask,
+            [&](int l) { std::memcpy(destination + l * to.stride, source + l * from.stride, to.bytes); });
+}
+
 Flow Warp::call(uint32_t mask, const Inst& inst, uint32_t function) {
   const uint32_t pc = current->pc + 1, old = current->frame;
   const uint32_t frame = take_frame(function, mask, inst);
@@ -324,15 +342,8 @@ Flow Warp::call(uint32_t mask, const Inst& inst, uint32_t function) {
             "nested calls need more than " + std::to_string(local_bytes_) + " bytes of local memory",
             "check that the recursion ends");
   });
-  const Extra& x = *inst.extra;
-  for (size_t i = 0; i < callee.params.size(); ++i) {
-    uint32_t argument = static_cast<uint32_t>(x.numbers[1 + i]);
-    uint32_t stride = (std::max(callee.params[i].bytes, 1u) + 15) / 16 * 16;
-    for_lanes(mask, [&](int l) {
-      std::memcpy(frame_at(frame) + callee.params[i].frame + l * stride,
-                  frame_at(old) + argument + l * stride, callee.params[i].bytes);
-    });
-  }
+  for (size_t i = 0; i < callee.params.size(); ++i)
+    hand_over(inst.extra->arguments[i], frame_at(old), callee.params[i], frame_at(frame), mask);
   current->mask &= ~mask;
   if (current->mask) ++current->pc;
   add_group(mask, callee.entry, frame);
@@ -353,12 +364,8 @@ Flow Warp::return_from(uint32_t mask) {
   const FunctionInfo& callee = program.functions[from.function];
   for_lanes(mask, [&](int l) {
     const Extra& x = *program.code[pc[l] - 1].extra;
-    size_t first = 1 + callee.params.size();
-    for (size_t i = 0; i < callee.returns.size() && first + i < x.numbers.size(); ++i) {
-      uint32_t stride = (std::max(callee.returns[i].bytes, 1u) + 15) / 16 * 16;
-      std::memcpy(frame_at(frame[l]) + x.numbers[first + i] + l * stride,
-                  base_[0] + callee.returns[i].frame + l * stride, callee.returns[i].bytes);
-    }
+    for (size_t i = 0; i < callee.returns.size(); ++i)
+      hand_over(callee.returns[i], base_[0], x.results[i], frame_at(frame[l]), 1u << l);
   });
   return scatter(mask, pc, frame);
 }

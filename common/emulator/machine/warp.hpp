@@ -113,11 +113,11 @@ class Warp {
   // ---- for executors
   template <class T>
   Lanes<T> lanes(Ref r) const {
-    return {reinterpret_cast<typename Lanes<T>::Slot*>(base_[r >> 31] + (r & 0x3FFFFFFFu))};
+    return {reinterpret_cast<typename Lanes<T>::Slot*>(place(r))};
   }
   uint32_t predicate(Ref r) const {  // mask of lanes in which it holds
     uint32_t value;
-    std::memcpy(&value, base_[r >> 31] + (r & 0x3FFFFFFFu), 4);
+    std::memcpy(&value, place(r), 4);
     return r & kNotBit ? ~value : value;
   }
   void set_predicate(Ref r, uint32_t value, uint32_t mask) {
@@ -128,6 +128,7 @@ class Warp {
     std::memcpy(base_[0] + r, &old, 4);
   }
   std::byte* frame() const { return base_[0]; }
+  std::byte* place(Ref r) const { return base_[r >> 31] + (r & 0x3FFFFFFFu); }
   std::byte* frame_at(uint32_t offset) { return reinterpret_cast<std::byte*>(frames_.data()) + offset; }
   uint32_t frame_offset(Ref r) const {
     return current->frame + r;
@@ -196,6 +197,8 @@ class Warp {
 
   FrameHead& head(uint32_t frame) { return *reinterpret_cast<FrameHead*>(frame_at(frame)); }
   uint32_t take_frame(uint32_t function, uint32_t mask, const Inst& inst);
+  void hand_over(const FrameSlot& from, const std::byte* from_frame, const FrameSlot& to, std::byte* to_frame,
+                 uint32_t mask) const;
   bool runs_before(const Group& g, const Group& h);
   void wake();
   Group* pick();

@@ -6,6 +6,10 @@
 
 namespace emu {
 
+namespace {
+constexpr uint32_t kLargestFrame = 64u << 20;  // Ref has 30 bits
+}
+
 const Operand& Decoder::operand(size_t i) const {
   if (i >= text_->operands.size())
     refuse(text_->full_name() + " has " + std::to_string(text_->operands.size()) + " operands; operand " +
@@ -29,11 +33,17 @@ unsigned Decoder::slot_width(const Operand& o) const {
   return size_of(t) <= 4 ? 4 : size_of(t);
 }
 
+uint32_t Decoder::take_frame_bytes(uint64_t bytes) {
+  if (bytes > kLargestFrame - frame_top_)
+    refuse("the registers and .param variables of " + function_->name + " take more than " +
+           std::to_string(kLargestFrame >> 20) + " MiB per warp");
+  const uint32_t at = frame_top_;
+  frame_top_ += static_cast<uint32_t>(bytes);
+  return at;
+}
+
 Ref Decoder::scratch(unsigned bytes_per_lane) {
-  uint32_t bytes = bytes_per_lane * 32;
-  Ref r = frame_top_;
-  frame_top_ += bytes;
-  return r;
+  return take_frame_bytes(uint64_t{bytes_per_lane} * 32);
 }
 
 Ref Decoder::register_slot(const Operand& o) {
@@ -41,12 +51,10 @@ Ref Decoder::register_slot(const Operand& o) {
   if (it != register_slots_.end()) return it->second;
   Type t = function_->registers.at(o.name);
   Ref r;
-  if (t == Type::pred) {
-    r = frame_top_;
-    frame_top_ += 8;
-  } else {
+  if (t == Type::pred)
+    r = take_frame_bytes(8);
+  else
     r = scratch(size_of(t) <= 4 ? 4 : size_of(t));
-  }
   return register_slots_[o.name] = r;
 }
 
@@ -54,9 +62,12 @@ Ref Decoder::constant(uint64_t bits, unsigned width) {
   auto key = std::make_pair(bits, width);
   auto it = constant_slots_.find(key);
   if (it != constant_slots_.end()) return it->second;
+  if (program_.constants.size() > kLargestFrame)
+    refuse("this kernel has more constants than the emulator keeps");
   Ref r = static_cast<Ref>(program_.constants.size()) | kConstBit;
   for (int lane = 0; lane < 32; ++lane)
-    for (unsigned b = 0; b < width; ++b) program_.constants.push_back(static_cast<uint8_t>(bits >> (8 * b)));
+    for (unsigned b = 0; b < width; ++b)
+      program_.constants.push_back(b < 8 ? static_cast<uint8_t>(bits >> (8 * b)) : 0);
   return constant_slots_[key] = r;
 }
 
@@ -263,6 +274,49 @@ bool Decoder::find_frame_slot(const std::string& name, FrameSlot* out) const {
   if (it == frame_slots_.end()) return false;
   *out = it->second;
   return true;
+}
+
+FrameSlot Decoder::call_slot(const Operand& o, const Variable& declared, bool result) {
+  FrameSlot slot;
+  slot.name = o.name;
+  slot.bytes = static_cast<uint32_t>(declared.bytes);
+  if (result && is_sink(o)) {
+    slot.at = kNoRef;
+    return slot;
+  }
+  if (o.negated) refuse("'!' stands before " + o.name + " in a call");
+  const bool scalar = declared.bytes == size_of(declared.type);
+  uint64_t bits;
+  if (is_register(o)) {
+    const Type type = register_type(o);
+    if (!scalar || size_of(type) != declared.bytes || (type == Type::pred) != (declared.type == Type::pred))
+      refuse("register " + o.name + " is declared ." + name_of(type) + "; the call hands over " +
+             std::to_string(declared.bytes) + " bytes as " + declared.name);
+    slot.at = register_slot(o);
+    slot.stride = type == Type::pred ? 0 : slot_width(o);
+    if (result && slot.stride) program_.written.back().push_back(slot.at);
+  } else if (o.kind == Operand::Kind::constant && !result && scalar &&
+             bits_of_constant(o.constant, declared.type, &bits)) {
+    slot.at = constant(bits, 8);
+    slot.stride = 8;
+  } else if (!find_frame_slot(o.name, &slot)) {
+    refuse(o.name.empty() ? "an operand of this call is no value of the type that it hands over"
+                          : "'" + o.name + "' is no register or .param variable, as a call takes them");
+  } else if (slot.bytes != declared.bytes) {
+    refuse(".param variable " + o.name + " has " + std::to_string(slot.bytes) +
+           " bytes; the call hands over " + std::to_string(declared.bytes) + " as " + declared.name);
+  }
+  return slot;
+}
+
+std::vector<FrameSlot> Decoder::call_slots(const std::vector<Operand>& operands,
+                                           const std::vector<Variable>& declared, bool results) {
+  if (operands.size() != declared.size())
+    refuse("this call has " + std::to_string(operands.size()) + (results ? " results" : " parameters") +
+           "; what it calls is declared with " + std::to_string(declared.size()));
+  std::vector<FrameSlot> slots;
+  for (size_t i = 0; i < operands.size(); ++i) slots.push_back(call_slot(operands[i], declared[i], results));
+  return slots;
 }
 
 Decoder::Address Decoder::address_of(const Operand& o, Space space) {

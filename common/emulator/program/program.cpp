@@ -9,6 +9,9 @@ namespace emu {
 
 namespace {
 
+constexpr uint64_t kLargestLocal = 512u << 10;  // of a thread
+constexpr uint64_t kLargestParams = 32764;      // of a kernel, bytes
+
 uint32_t align_up(uint32_t value, uint32_t align) {
   return (value + align - 1) / align * align;
 }
@@ -19,27 +22,31 @@ void collect_symbols(const Operand& o, std::set<std::string>& out) {
 }
 
 // Names used by a function, and by what it calls.
-void collect_used(const Module& m, const Function& f, std::set<std::string>& used) {
-  if (!used.insert("function " + f.name).second) return;
-  std::set<std::string> names;
-  for (auto& in : f.body)
-    for (auto& o : in.operands) collect_symbols(o, names);
-  for (auto& v : m.variables)
-    if (names.count(v.name))
-      for (auto& r : v.relocations) names.insert(r.symbol);
-  for (auto& n : names) {
-    used.insert(n);
-    const Function* callee = m.find_function(n);
-    if (callee && callee->has_body) collect_used(m, *callee, used);
+void collect_used(const Module& m, const Function& entry, std::set<std::string>& used) {
+  std::vector<const Function*> pending = {&entry};
+  used.insert("function " + entry.name);
+  while (!pending.empty()) {
+    const Function& f = *pending.back();
+    pending.pop_back();
+    std::set<std::string> names;
+    for (auto& in : f.body)
+      for (auto& o : in.operands) collect_symbols(o, names);
+    for (auto& v : m.variables)
+      if (!v.relocations.empty() && names.count(v.name))
+        for (auto& r : v.relocations) names.insert(r.symbol);
+    for (auto& n : names) {
+      used.insert(n);
+      const Function* callee = m.find_function(n);
+      if (callee && callee->has_body && used.insert("function " + n).second) pending.push_back(callee);
+    }
   }
 }
 
 }  // namespace
 
 uint64_t function_address(const Module& module, const std::string& name) {
-  for (size_t i = 0; i < module.functions.size(); ++i)
-    if (module.functions[i].name == name) return kFunctionWindow + 16 * (i + 1);
-  return 0;
+  const auto found = module.function_index.find(name);
+  return found == module.function_index.end() ? 0 : kFunctionWindow + 16 * (found->second + 1);
 }
 
 SourceLine Program::line_of(const Inst& inst) const {
@@ -79,7 +86,10 @@ void Decoder::refuse(const std::string& message, const std::string& hint) const 
   Finding f(Id::unsupported_instruction);
   f.title = message;
   f.kernel = program_.name;
-  if (text_) {
+  if (!text_ && function_) {
+    f.line.ptx_line = function_->ptx_line;
+    f.where = "PTX line " + std::to_string(function_->ptx_line) + ", kernel " + program_.name;
+  } else if (text_) {
     f.line.ptx_line = text_->ptx_line;
     if (text_->ptx_line < static_cast<int>(module_.lines.size())) {
       f.line.ptx = module_.lines[text_->ptx_line];
@@ -111,7 +121,7 @@ void Decoder::branch_to(const Operand& o) {
 void Decoder::branch_list(const std::string& label, Extra& extra) {
   auto it = function_->branch_targets.find(label);
   if (it == function_->branch_targets.end()) refuse("there is no .branchtargets list " + label);
-  for (auto& target : it->second) {
+  for (auto& target : it->second.second) {
     Fixup f;
     f.list = &extra;
     f.index = extra.numbers.size();
@@ -160,17 +170,21 @@ void Decoder::place_shared(const Function& entry) {
   // Largest alignment first, then as declared.
   std::stable_sort(statics.begin(), statics.end(),
                    [](const Variable* a, const Variable* b) { return a->align > b->align; });
-  uint32_t top = kSharedBase;
+  uint64_t top = kSharedBase;
   for (const Variable* v : statics) {
-    top = align_up(top, v->align);
-    program_.shared_symbols[v->name] = top;
-    program_.names.add_shared({variable_name(v->name), top, static_cast<uint32_t>(v->bytes), 0});
-    top += static_cast<uint32_t>(v->bytes);
+    top = (top + v->align - 1) / v->align * v->align;
+    const uint32_t address = static_cast<uint32_t>(top);
+    program_.shared_symbols[v->name] = address;
+    program_.names.add_shared({variable_name(v->name), address, static_cast<uint32_t>(v->bytes), 0});
+    top += v->bytes;
+    if (top > kSharedBase + kMaxDynamicShared)
+      refuse("the .shared variables of " + entry.name + " take more than 227 KiB, up to " + v->name,
+             "a CTA of compute capability 9.0 has no more: make them smaller");
   }
-  program_.shared_static_bytes = top - kSharedBase;
+  program_.shared_static_bytes = static_cast<uint32_t>(top) - kSharedBase;
   for (const Variable* v : dynamics)
     program_.shared_dynamic_align = std::max(program_.shared_dynamic_align, v->align);
-  uint32_t dynamic = align_up(top, program_.shared_dynamic_align);
+  uint32_t dynamic = align_up(static_cast<uint32_t>(top), program_.shared_dynamic_align);
   for (const Variable* v : dynamics) {
     program_.shared_symbols[v->name] = dynamic;
     program_.names.add_shared({variable_name(v->name), dynamic, 0, 0});
@@ -184,8 +198,16 @@ void Decoder::place_variables(const Function& f, FunctionInfo& info) {
     FrameSlot s;
     s.name = v.name;
     s.bytes = static_cast<uint32_t>(v.bytes);
-    s.frame = frame_top_;
-    frame_top_ = align_up(frame_top_ + 32 * align_up(std::max(s.bytes, 1u), 16), 128);
+    if (v.space == Space::reg) {
+      Operand o;
+      o.kind = Operand::Kind::reg;
+      o.name = v.name;
+      s.at = register_slot(o);
+      s.stride = slot_width(o);
+      return s;
+    }
+    s.stride = (std::max(s.bytes, 1u) + 15) / 16 * 16;
+    s.at = take_frame_bytes((v.bytes + 15) / 16 * 16 * 32 + 512);
     frame_slots_[v.name] = s;
     return s;
   };
@@ -193,15 +215,19 @@ void Decoder::place_variables(const Function& f, FunctionInfo& info) {
     for (auto& v : f.params) info.params.push_back(place(v));
     for (auto& v : f.returns) info.returns.push_back(place(v));
   }
+  uint64_t local = 0;
   for (auto& v : f.variables) {
     if (v.space == Space::param) place(v);
     if (v.space == Space::local) {
-      info.local_bytes = align_up(info.local_bytes, std::max(v.align, 1u));
-      local_symbols_[v.name] = info.local_bytes;
-      info.local_bytes += static_cast<uint32_t>(v.bytes);
+      local = (local + v.align - 1) / v.align * v.align;
+      local_symbols_[v.name] = static_cast<uint32_t>(local);
+      local += v.bytes;
+      if (local > kLargestLocal)
+        refuse("the .local variables of " + f.name + " take more than 512 KiB per thread, up to " + v.name,
+               "compute capability 9.0 has no more: keep the data in global or shared memory");
     }
   }
-  info.local_bytes = align_up(info.local_bytes, 16);
+  info.local_bytes = align_up(static_cast<uint32_t>(local), 16);
 }
 
 void Decoder::decode_instruction(const Instruction& in) {
@@ -235,6 +261,7 @@ void Decoder::decode_instruction(const Instruction& in) {
 
 void Decoder::decode_function(const Function& f, uint32_t index) {
   function_ = &f;
+  text_ = nullptr;
   register_slots_.clear();
   frame_slots_.clear();
   local_symbols_.clear();
@@ -270,6 +297,7 @@ void Decoder::decode_function(const Function& f, uint32_t index) {
 }
 
 void Decoder::decode_entry(const Function& entry) {
+  function_ = &entry;
   program_.name = entry.name;
   program_.module = &module_;
   for (int i = 0; i < 3; ++i) {
@@ -281,16 +309,22 @@ void Decoder::decode_entry(const Function& entry) {
   const unsigned* bound = entry.required_threads[0] ? entry.required_threads : entry.max_threads;
   if (bound[0]) {
     // 64 Ki registers of a multiprocessor, in units of 8, at most 255 (so 248) a thread.
-    const unsigned threads = (bound[0] * bound[1] * bound[2] + 31) / 32 * 32 * std::max(1u, entry.min_ctas);
-    program_.launch_registers = std::min(65536 / threads / 8 * 8, 248u);
+    uint64_t threads = 1;  // no CTA has more than 1024
+    for (int i = 0; i < 3; ++i) threads = std::min<uint64_t>(threads * bound[i], 1024);
+    threads = (threads + 31) / 32 * 32 * std::max(1u, entry.min_ctas);
+    program_.launch_registers = std::clamp<unsigned>(static_cast<unsigned>(65536 / threads / 8 * 8), 8, 248);
   }
-  uint32_t offset = 0;
+  uint64_t offset = 0;
   for (auto& p : entry.params) {
-    offset = align_up(offset, p.align);
-    program_.params.push_back({p.name, offset, static_cast<uint32_t>(p.bytes)});
-    offset += static_cast<uint32_t>(p.bytes);
+    offset = (offset + p.align - 1) / p.align * p.align;
+    program_.params.push_back({p.name, static_cast<uint32_t>(offset), static_cast<uint32_t>(p.bytes)});
+    offset += p.bytes;
+    if (p.space == Space::reg) refuse("parameter " + p.name + " of kernel " + entry.name + " is a register");
+    if (offset > kLargestParams)
+      refuse("the parameters of kernel " + entry.name + " take more than 32,764 bytes, up to " + p.name,
+             "hand over a pointer instead");
   }
-  program_.param_bytes = offset;
+  program_.param_bytes = static_cast<uint32_t>(offset);
   program_.names.add_parameters(program_.params, entry.parameter_names);
   place_shared(entry);
   program_.functions.emplace_back();

@@ -38,10 +38,19 @@ enum class Flow : uint8_t {
 struct Inst;
 using Exec = Flow (*)(Warp& warp, const Inst& inst, uint32_t mask);
 
+// What a call hands over, in a frame or in the constant pool: `bytes` of each lane, `stride` bytes from lane to lane. A
+// predicate has stride 0: it is one mask. at == kNoRef: a result that nobody wants.
+struct FrameSlot {
+  std::string name;
+  Ref at = 0;
+  uint32_t bytes = 0, stride = 0;
+};
+
 // Operand lists and other rarely used data of one instruction.
 struct Extra {
   std::vector<Ref> refs;
   std::vector<int64_t> numbers;
+  std::vector<FrameSlot> arguments, results;  // of a call
   std::string text;
 };
 
@@ -64,13 +73,6 @@ struct Inst {
   uint32_t flags = 0;  // family specific
   const Extra* extra = nullptr;
   int32_t source = -1;  // index into Program::sources
-};
-
-// A parameter or return value in a function's frame: [lane][bytes] at `frame`.
-struct FrameSlot {
-  std::string name;
-  uint32_t frame = 0;
-  uint32_t bytes = 0;
 };
 
 struct FunctionInfo {
@@ -194,6 +196,9 @@ class Decoder {
   Program& program() { return program_; }
   // A .param variable of the function.
   bool find_frame_slot(const std::string& name, FrameSlot* out) const;
+  // The operands of a call, as its callee or prototype declares them.
+  std::vector<FrameSlot> call_slots(const std::vector<Operand>& operands,
+                                    const std::vector<Variable>& declared, bool results);
 
  private:
   struct Fixup {
@@ -220,6 +225,8 @@ class Decoder {
   void place_variables(const Function& f, FunctionInfo& info);
   Ref register_slot(const Operand& o);
   Ref register_sum(const Operand& o);
+  FrameSlot call_slot(const Operand& o, const Variable& declared, bool result);
+  uint32_t take_frame_bytes(uint64_t bytes);
   void check_register(const Operand& o, Type type, bool wider) const;
   Ref destination_slot(const Operand& o, Type type, bool wider, unsigned* width);
   // Puts an instruction in front that fills a scratch slot.

@@ -8,49 +8,90 @@
 
 namespace emu {
 
+namespace {
+constexpr int64_t kMostVectors = 100000;  // that one declaration names
+constexpr int kDeepestBlock = 200;
+}  // namespace
+
 std::string Parser::declare(const std::string& name) {
   Scope& s = scopes_[scope_];
-  if (s.names.count(name)) error("'" + name + "' is declared twice in one block");
+  if (s.names.count(name) || range_of(s, name)) error("'" + name + "' is declared twice in one block");
   return s.names[name] = scope_ == 0 ? name : name + "$" + std::to_string(scope_);
 }
 
-// The unique name of a register or variable seen from the current block; "" when it is none.
-std::string Parser::lookup(const std::string& name) const {
+// Whether a name is one of a range: %r<8> is %r0 to %r7.
+bool Parser::Range::holds(const std::string& name) const {
+  if (name.size() <= prefix.size() || name.size() > prefix.size() + 18 ||
+      name.compare(0, prefix.size(), prefix) != 0)
+    return false;
+  const std::string index = name.substr(prefix.size());
+  if (index.find_first_not_of("0123456789") != std::string::npos || (index[0] == '0' && index.size() > 1))
+    return false;
+  return std::stoull(index) < count;
+}
+
+const Parser::Range* Parser::range_of(const Scope& scope, const std::string& name) const {
+  for (const Range& range : scope.ranges)
+    if (range.holds(name)) return &range;
+  return nullptr;
+}
+
+// The unique name of a register or variable seen from the current block; "" when it is none. Registers of a range are
+// declared when they are met: a range may name millions.
+std::string Parser::lookup(const std::string& name) {
   for (int s = scope_; s >= 0; s = scopes_[s].parent) {
-    auto it = scopes_[s].names.find(name);
+    const auto it = scopes_[s].names.find(name);
     if (it != scopes_[s].names.end()) return it->second;
+    const Range* range = range_of(scopes_[s], name);
+    if (!range) continue;
+    const std::string unique = s == 0 ? name : name + "$" + std::to_string(s);
+    function_->registers[unique] = range->type;
+    return scopes_[s].names[name] = unique;
   }
   return "";
 }
 
 // Labels may stand after their use, so they are resolved when the body is complete.
-void Parser::resolve_labels(const Function& f, Operand& operand, int scope) const {
-  if (operand.kind == Operand::Kind::symbol) {
-    for (int s = scope; s >= 0; s = scopes_[s].parent) {
-      auto it = scopes_[s].labels.find(operand.name);
-      if (it != scopes_[s].labels.end()) {
-        operand.name = it->second;
-        break;
-      }
-    }
+void Parser::resolve_labels(Operand& operand, int scope) const {
+  if (operand.kind == Operand::Kind::symbol) operand.name = label_seen_from(scope, operand.name);
+  for (Operand& item : operand.items) resolve_labels(item, scope);
+}
+
+// The unique name of a label; the name itself when it is none.
+std::string Parser::label_seen_from(int scope, const std::string& name) const {
+  for (int s = scope; s >= 0; s = scopes_[s].parent) {
+    auto it = scopes_[s].labels.find(name);
+    if (it != scopes_[s].labels.end()) return it->second;
   }
-  for (Operand& item : operand.items) resolve_labels(f, item, scope);
+  return name;
+}
+
+std::string Parser::declare_label(const Token& t) {
+  const std::string unique = scope_ == 0 ? t.text : t.text + "$" + std::to_string(scope_);
+  if (!scopes_[scope_].labels.insert({t.text, unique}).second)
+    error_at(t, "label '" + t.text + "' stands twice in one block");
+  return unique;
 }
 
 void Parser::parse_body(Function& f) {
+  function_ = &f;
   scopes_.assign(1, Scope());
   vectors_.clear();
   scope_ = 0;
   current_loc_ = -1;
   std::vector<int> scope_of;
   for (auto* list : {&f.params, &f.returns})
-    for (Variable& v : *list) declare(v.name);
+    for (Variable& v : *list) {
+      declare(v.name);
+      if (v.space == Space::reg) f.registers[v.name] = v.type;
+    }
   expect("{");
   int depth = 1;
   while (depth > 0) {
     if (peek().kind == Token::Kind::end) error("the body of " + f.name + " never ends");
     if (accept("{")) {
-      ++depth;
+      if (++depth > kDeepestBlock)
+        error("blocks are nested deeper than " + std::to_string(kDeepestBlock) + " levels");
       Scope inner;
       inner.parent = scope_;
       scopes_.push_back(inner);
@@ -63,7 +104,9 @@ void Parser::parse_body(Function& f) {
     }
   }
   for (size_t i = 0; i < f.body.size(); ++i)
-    for (Operand& o : f.body[i].operands) resolve_labels(f, o, scope_of[i]);
+    for (Operand& o : f.body[i].operands) resolve_labels(o, scope_of[i]);
+  for (auto& [name, list] : f.branch_targets)
+    for (std::string& target : list.second) target = label_seen_from(list.first, target);
 }
 
 // A register that is declared for its name alone (emulator/names.hpp):
@@ -107,9 +150,21 @@ void Parser::parse_registers(Function& f) {
   do {
     std::string name = word("a register name");
     if (accept("<")) {
-      int64_t count = integer("a register count");
+      const Token at = peek();
+      const int64_t count = integer("a register count");
       expect(">");
-      for (int64_t i = 0; i < count; ++i) add(name + std::to_string(i));
+      if (count < 0 || (width && count > kMostVectors)) error_at(at, "not so many registers can be declared");
+      for (int64_t i = 0; width && i < count; ++i) add(name + std::to_string(i));
+      if (width) continue;
+      const Range range{name, static_cast<uint64_t>(count), type};
+      Scope& scope = scopes_[scope_];
+      bool twice = range_of(scope, name + "0");
+      for (const Range& other : scope.ranges) twice = twice || range.holds(other.prefix + "0");
+      for (const auto& [declared, unique] : scope.names) twice = twice || range.holds(declared);
+      if (twice)
+        error_at(
+            at, "a register of '" + name + "<" + std::to_string(count) + ">' is declared twice in one block");
+      scope.ranges.push_back(range);
     } else {
       add(name);
     }
@@ -119,18 +174,22 @@ void Parser::parse_registers(Function& f) {
 
 void Parser::parse_label_directive(Function& f, const std::string& label) {
   if (accept(".branchtargets")) {
-    do f.branch_targets[label].push_back(word("a label"));
+    auto& [scope, list] = f.branch_targets[label];
+    scope = scope_;
+    do list.push_back(word("a label"));
     while (accept(","));
   } else if (accept(".callprototype")) {
     Function p;
     if (is("(")) p.returns = parse_parameters();
-    word("_");
+    p.name = word("_");
     if (is("(")) p.params = parse_parameters();
     accept(".noreturn");
     f.prototypes[label] = p;
   } else {  // .calltargets
     next();
-    do word("a function");
+    auto& [scope, list] = f.branch_targets[label];
+    scope = scope_;
+    do list.push_back(word("a function"));
     while (accept(","));
   }
   expect(";");
@@ -177,13 +236,10 @@ void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
     next();
     std::string directive = peek().text;
     if (directive == ".branchtargets" || directive == ".callprototype" || directive == ".calltargets") {
-      parse_label_directive(f, t.text);
+      parse_label_directive(f, declare_label(t));
       return;
     }
-    std::string unique = scope_ == 0 ? t.text : t.text + "$" + std::to_string(scope_);
-    if (scopes_[scope_].labels.count(t.text)) error_at(t, "label '" + t.text + "' stands twice in one block");
-    scopes_[scope_].labels[t.text] = unique;
-    f.labels[unique] = static_cast<int>(f.body.size());
+    f.labels[declare_label(t)] = static_cast<int>(f.body.size());
     return;
   }
   f.body.push_back(parse_instruction());

@@ -166,8 +166,10 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
       continue;
     }
     if (c == '/' && at(i + 1) == '*') {
+      const int begin = line, column = static_cast<int>(i - line_start) + 1;
       for (i += 2; i < n && !(text[i] == '*' && at(i + 1) == '/'); ++i)
         if (text[i] == '\n') ++line, line_start = i + 1;
+      if (i >= n) syntax_error(lines, begin, column, "this comment never ends");
       i += 2;
       continue;
     }

@@ -11,8 +11,10 @@
 namespace emu {
 
 namespace {
-constexpr uint64_t kLargestVariable = 2ull << 30, kLargestInitial = 256ull << 20;
-}
+constexpr uint64_t kLargestVariable = 2ull << 30, kLargestInitial = 256ull << 20,
+                   kLargestParameter = 1u << 20;
+constexpr int64_t kLargestAlignment = 1 << 20;
+}  // namespace
 
 std::string Instruction::full_name() const {
   std::string out = opcode;
@@ -21,13 +23,8 @@ std::string Instruction::full_name() const {
 }
 
 const Function* Module::find_function(const std::string& name) const {
-  const Function* declared = nullptr;
-  for (auto& f : functions)
-    if (f.name == name) {
-      if (f.has_body) return &f;
-      declared = &f;
-    }
-  return declared;
+  const auto found = function_index.find(name);
+  return found == function_index.end() ? nullptr : &functions[found->second];
 }
 
 Parser::Parser(const std::string& text) {
@@ -68,6 +65,14 @@ int64_t Parser::integer(const char* what) {
   return negative ? static_cast<int64_t>(0 - static_cast<uint64_t>(v)) : v;
 }
 
+unsigned Parser::positive(const char* directive) {
+  const Token t = peek();
+  const int64_t value = integer("a number");
+  if (value <= 0 || value > INT32_MAX)
+    error_at(t, std::string(directive) + " takes positive numbers of 31 bits");
+  return static_cast<unsigned>(value);
+}
+
 // .loc file line column [, function_name label[+imm], inlined_at file line column]
 int Parser::parse_loc() {
   int line = next().line;
@@ -86,21 +91,19 @@ int Parser::parse_loc() {
       site.line = static_cast<int>(integer("a line number"));
       site.column = static_cast<int>(integer("a column"));
       // The call site was itself described by the latest .loc with the same position.
-      for (int i = static_cast<int>(module.locs.size()) - 1; i >= 0 && loc.inlined_at < 0; --i) {
-        const Loc& l = module.locs[i];
-        if (l.file == site.file && l.line == site.line && l.column == site.column) loc.inlined_at = i;
-      }
-      if (loc.inlined_at < 0) {
-        module.locs.push_back(site);
-        loc.inlined_at = static_cast<int>(module.locs.size()) - 1;
-      }
+      const auto known = latest_loc_.find({site.file, site.line, site.column});
+      loc.inlined_at = known != latest_loc_.end() ? known->second : add_loc(site);
     } else {
       error("unknown part of .loc: " + what);
     }
   }
   while (peek().kind != Token::Kind::end && peek().line == line) next();
+  return add_loc(loc);
+}
+
+int Parser::add_loc(const Loc& loc) {
   module.locs.push_back(loc);
-  return static_cast<int>(module.locs.size()) - 1;
+  return latest_loc_[{loc.file, loc.line, loc.column}] = static_cast<int>(module.locs.size()) - 1;
 }
 
 // .section .debug_str { label: .b8 ... }: only the names of inlined functions matter here.
@@ -166,30 +169,46 @@ Variable Parser::parse_declarator(Variable base) {
   return v;
 }
 
-// Reads the attributes after the state space: .align n, .attribute(...), .vN, and the type.
+// Reads the attributes after the state space: .align n, .attribute(...), .vN, and the type. A kernel's parameter may say in
+// front of its type or behind it where it points to: .ptr .global .align n.
 Variable Parser::parse_variable_head(Space space, bool external) {
   Variable v;
   v.space = space;
   v.external = external;
   v.bytes = 0;  // vector length until parse_declarator
+  bool pointer = false;
   while (true) {
-    std::string t = word("a type");
-    if (t == ".align") {
-      v.align = static_cast<unsigned>(integer("an alignment"));
-    } else if (t == ".attribute") {
+    const Token t = peek();
+    const std::string text = t.kind == Token::Kind::word ? t.text : "";
+    if (text == ".align") {
+      next();
+      const int64_t align = integer("an alignment");
+      if (align <= 0 || align > kLargestAlignment || (align & (align - 1)))
+        error_at(t, "an alignment is a power of two up to " + std::to_string(kLargestAlignment));
+      if (!pointer) v.align = static_cast<unsigned>(align);
+    } else if (text == ".attribute") {
+      next();
       expect("(");
-      while (!accept(")")) next();
-    } else if (t == ".v2" || t == ".v4") {
-      v.bytes = t == ".v2" ? 2 : 4;
-    } else if (t == ".ptr" || t == ".global" || t == ".const" || t == ".shared" || t == ".local") {
-      continue;  // pointer attributes of kernel parameters
+      while (!accept(")")) {
+        if (peek().kind == Token::Kind::end) error("this .attribute never ends");
+        next();
+      }
+    } else if (text == ".v2" || text == ".v4") {
+      v.bytes = next().text == ".v2" ? 2 : 4;
+    } else if (text == ".ptr") {
+      next();
+      pointer = true;
+    } else if (pointer && (text == ".global" || text == ".const" || text == ".shared" || text == ".local")) {
+      next();
+    } else if (v.type == Type::none) {
+      v.type = text.empty() ? Type::none : type_from(std::string_view(text).substr(1));
+      if (text[0] != '.' || v.type == Type::none) error("unknown type " + next().text);
+      if (v.type == Type::pred && space != Space::reg) error_at(t, "a predicate must be a register");
+      next();
     } else {
-      v.type = type_from(std::string_view(t).substr(1));
-      if (t[0] != '.' || v.type == Type::none) error("unknown type " + t);
-      break;
+      return v;
     }
   }
-  return v;
 }
 
 // The values of the remaining dimensions: a list in braces for each, as far as it is given, and zeros.
@@ -249,9 +268,14 @@ std::vector<Variable> Parser::parse_parameters() {
   std::vector<Variable> out;
   expect("(");
   while (!accept(")")) {
-    std::string space = word(".param or .reg");
-    if (space != ".param" && space != ".reg") error("expected .param");
-    out.push_back(parse_declarator(parse_variable_head(Space::param, false)));
+    const Token t = peek();
+    const std::string space = word(".param or .reg");
+    if (space != ".param" && space != ".reg") error_at(t, "expected .param or .reg");
+    out.push_back(parse_declarator(parse_variable_head(space == ".reg" ? Space::reg : Space::param, false)));
+    const Variable& v = out.back();
+    if (v.space == Space::reg ? v.bytes != size_of(v.type) : v.type == Type::pred)
+      error_at(t, v.name + " cannot be a parameter of this type");
+    if (v.bytes > kLargestParameter) error_at(t, v.name + " is larger than any parameter can be");
     if (!is(")")) expect(",");
   }
   return out;
@@ -259,17 +283,22 @@ std::vector<Variable> Parser::parse_parameters() {
 
 void Parser::parse_function(bool is_entry, bool external) {
   Function f;
+  const Token start = peek();
   f.is_entry = is_entry;
-  f.ptx_line = peek().line;
+  f.ptx_line = start.line;
   if (!is_entry && is("(")) f.returns = parse_parameters();
   f.name = word("a function name");
   if (is("(")) f.params = parse_parameters();
-  while (peek().kind == Token::Kind::word && peek().text[0] == '.') {
+  static const std::set<std::string> next_definition = {".func",   ".entry",  ".visible", ".weak",
+                                                        ".extern", ".common", ".global",  ".const",
+                                                        ".shared", ".file",   ".loc",     ".section"};
+  while (peek().kind == Token::Kind::word && peek().text[0] == '.' && !next_definition.count(peek().text)) {
     std::string d = next().text;
     auto three = [&](unsigned* v) {
-      v[0] = static_cast<unsigned>(integer("a size"));
       v[1] = v[2] = 1;
-      for (int i = 1; i < 3 && accept(","); ++i) v[i] = static_cast<unsigned>(integer("a size"));
+      int i = 0;
+      do v[i] = positive(d.c_str());
+      while (++i < 3 && accept(","));
     };
     if (d == ".maxntid")
       three(f.max_threads);
@@ -280,7 +309,7 @@ void Parser::parse_function(bool is_entry, bool external) {
     else if (d == ".explicitcluster")
       f.explicit_cluster = true;
     else if (d == ".minnctapersm")
-      f.min_ctas = static_cast<unsigned>(integer("a number of CTAs"));
+      f.min_ctas = positive(d.c_str());
     else if (d == ".maxnreg" || d == ".maxclusterrank" || d == ".maxnctapersm")
       integer("a number");
     else if (d == ".noreturn" || d == ".unified")
@@ -293,12 +322,17 @@ void Parser::parse_function(bool is_entry, bool external) {
     } else
       error("directive " + d + " is not supported on a function");
   }
-  if (accept(";")) {
-    f.has_body = false;
-  } else {
+  f.has_body = is("{");
+  if (f.has_body) {
     if (external) error("an .extern function has no body");
-    f.has_body = true;
     parse_body(f);
+  } else {
+    accept(";");  // some write none
+  }
+  const auto [known, fresh] = module.function_index.insert({f.name, module.functions.size()});
+  if (!fresh && f.has_body) {
+    if (module.functions[known->second].has_body) error_at(start, f.name + " is defined twice");
+    known->second = module.functions.size();
   }
   module.functions.push_back(std::move(f));
 }
@@ -315,6 +349,7 @@ Module Parser::parse() {
     }
     next();
     if (d == ".version") {
+      if (peek().kind != Token::Kind::real) error("expected a version such as 8.6");
       module.version = next().text;
     } else if (d == ".target") {
       do module.target += (module.target.empty() ? "" : ",") + word("a target");
@@ -323,6 +358,7 @@ Module Parser::parse() {
       if (integer("64") != 64) error_at(t, "only 64-bit addresses are supported");
     } else if (d == ".file") {
       int index = static_cast<int>(integer("a file number"));
+      if (peek().kind != Token::Kind::string) error("expected the name of a file");
       module.files[index] = next().text;
       while (accept(",")) integer("a number");
     } else if (d == ".section") {
@@ -340,9 +376,16 @@ Module Parser::parse() {
     } else if (d == ".global" || d == ".const" || d == ".shared") {
       Space space = d == ".global" ? Space::global : d == ".const" ? Space::constant : Space::shared;
       Variable head = parse_variable_head(space, external);
-      do module.variables.push_back(parse_declarator(head));
-      while (accept(","));
+      do {
+        const Token name = peek();
+        Variable v = parse_declarator(head);
+        if (!external && !module_names_.insert(v.name).second) error_at(name, v.name + " is declared twice");
+        module.variables.push_back(std::move(v));
+      } while (accept(","));
       expect(";");
+    } else if (d == ".local" || d == ".reg") {
+      error_at(
+          t, d + " outside of a function: ptxas refuses this, too; declare it in the functions that use it");
     } else {
       error_at(t, "directive " + d + " is not supported");
     }

@@ -1,7 +1,9 @@
 // The recursive-descent parser behind parse_ptx(). Grammar: PTX ISA chapters 4, 5 and 11.
 #pragma once
 
+#include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +23,8 @@ class Parser {
   std::vector<Token> tokens_;
   size_t position_ = 0;
   std::map<std::string, std::string> debug_strings_;
+  std::map<std::array<int, 3>, int> latest_loc_;  // file, line, column -> index
+  std::set<std::string> module_names_;            // of variables
 
   const Token& peek(size_t ahead = 0) const {
     size_t i = position_ + ahead;
@@ -45,7 +49,10 @@ class Parser {
   [[noreturn]] void error(const std::string& message) const;
   [[noreturn]] void error_at(const Token& t, const std::string& message) const;
 
+  unsigned positive(const char* directive);
+
   int parse_loc();
+  int add_loc(const Loc& loc);
   void parse_section();
   void resolve_function_names();
   Variable parse_variable_head(Space space, bool external);
@@ -56,8 +63,15 @@ class Parser {
   void parse_function(bool is_entry, bool external);
 
   // ---- function bodies (body_parser.cpp)
+  struct Range {  // .reg .b32 %r<count>
+    std::string prefix;
+    uint64_t count;
+    Type type;
+    bool holds(const std::string& name) const;
+  };
   struct Scope {
     int parent = -1;
+    std::vector<Range> ranges;
     std::unordered_map<std::string, std::string> names;   // register or variable -> unique name
     std::unordered_map<std::string, std::string> labels;  // label -> unique name
   };
@@ -65,6 +79,7 @@ class Parser {
   std::unordered_map<std::string, std::vector<std::string>>
       vectors_;  // vector register -> its elements, unique names
   int scope_ = 0;
+  Function* function_ = nullptr;  // whose body is read
   int current_loc_ = -1;
 
   void parse_body(Function& f);
@@ -78,7 +93,8 @@ class Parser {
   Operand parse_name();
   Operand parse_items(Operand::Kind kind, const char* close);
   std::string declare(const std::string& name);
-  std::string lookup(const std::string& name) const;
+  std::string lookup(const std::string& name);
+  const Range* range_of(const Scope& scope, const std::string& name) const;
 
   // ---- constant expressions (constant_parser.cpp)
   Constant parse_constant();
@@ -86,7 +102,9 @@ class Parser {
   Constant parse_unary();
   Constant apply(const Token& at, const char* op, const Constant& a, const Constant& b) const;
 
-  void resolve_labels(const Function& f, Operand& operand, int scope) const;
+  std::string declare_label(const Token& t);
+  std::string label_seen_from(int scope, const std::string& name) const;
+  void resolve_labels(Operand& operand, int scope) const;
 };
 
 }  // namespace emu

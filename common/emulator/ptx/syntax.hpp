@@ -96,8 +96,9 @@ struct Function {
   std::vector<Variable> variables;                  // .shared, .local, .param of the body
   std::unordered_map<std::string, Type> registers;  // as declared, after scoping
   std::unordered_map<std::string, int> labels;      // label -> index of the instruction it stands before
-  std::map<std::string, std::vector<std::string>> branch_targets;  // .branchtargets lists of brx.idx
-  std::map<std::string, Function> prototypes;                      // .callprototype
+  // .branchtargets lists of brx.idx and .calltargets lists of call, with the block that they stand in
+  std::map<std::string, std::pair<int, std::vector<std::string>>> branch_targets;
+  std::map<std::string, Function> prototypes;  // .callprototype
   std::vector<Instruction> body;
   unsigned max_threads[3] = {0, 0, 0};       // .maxntid; 0 = not given
   unsigned required_threads[3] = {0, 0, 0};  // .reqntid
@@ -113,6 +114,7 @@ struct Module {
   std::string version, target;
   std::vector<Variable> variables;
   std::vector<Function> functions;
+  std::unordered_map<std::string, size_t> function_index;  // the definition, else the first declaration
   std::vector<Loc> locs;
   std::map<int, std::string> files;
   std::vector<std::string> lines;  // the text, for messages
