@@ -128,6 +128,9 @@ TEST_CASE("trace: what the window leaves out is counted") {
   CHECK(two.ctas[0].cta == 1);
   CHECK(two.other_ctas == 2);
   CHECK(two.other_events == 0);
+  REQUIRE(two.barriers.size() == 2);  // each CTA has its own, though both may lie at one address of the host
+  for (const Event& e : two.events)
+    if (e.get("barrier", -1) >= 0) CHECK(two.barriers[static_cast<size_t>(e.get("barrier", 0))].cta == e.cta);
   const uint64_t all = two.events.size();
   window.events = 5;
   const Trace few = record(kWhole, o, window);
@@ -166,6 +169,17 @@ TEST_CASE("trace: the launch with an error is kept, else the first one that is w
   runner.fault(kInit + wait("W", 0), input, o);
   CHECK(recorder.trace()->launch == 4);
   emu::Report::instance().quiet = false;
+}
+
+TEST_CASE("trace: bytes that an instruction takes from a barrier are no copy's") {
+  const Trace trace = record(kInit + by_thread_0("A", kExpect + kCopy) + wait("W", 0) +
+                                 by_thread_0("B", "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r2], 8;\n"
+                                                  "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r2], 8;\n"),
+                             options(64, "late"));
+  std::vector<int64_t> copies;
+  for (const Event& e : trace.events)
+    if (std::string(e.what) == "complete_tx") copies.push_back(e.get("copy", -1));
+  CHECK(copies == std::vector<int64_t>{0, -1});
 }
 
 TEST_CASE("trace: the recorder changes nothing that a kernel does") {

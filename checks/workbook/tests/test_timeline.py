@@ -86,6 +86,11 @@ class Steps(Folder):
         together, apart = self.seen(), self.seen(unit="cycle")
         self.assertGreater(len(apart["beats"]), len(together["beats"]))
         self.assertEqual(apart["beats"][-1]["x"], apart["beats"][-1]["t"])
+        made = traces.trace(unit="cycle")
+        for event in made["events"]:
+            event["t"] //= 10
+        places = [beat["x"] for beat in view(read(traces.written(self.folder, "t.json", made)), "a run")["beats"]]
+        self.assertTrue(all(a < b for a, b in zip(places, places[1:])), places)
 
     def test_what_was_left_out_is_said(self):
         self.assertEqual(self.seen()["left_out"], ["3 other CTAs (EMU_TRACE_CTAS=FIRST-LAST records them)"])

@@ -6,6 +6,7 @@ from .stages import STORES, of_areas
 
 THREADS = {"load_global": "global → registers", "store_global": "registers → global", "load_shared": "reads shared",
            "store_shared": "registers → shared", "atomic_global": "atomic", "atomic_shared": "atomic"}
+APART = 0.001  # of two beats of the same time, in units of the axis
 LEAST = 0.8  # how wide a beat is drawn that takes no time, in beats
 
 
@@ -14,13 +15,17 @@ class Lanes:
         self.trace, self.stages, self.barriers, self.beats, self.changes = trace, stages, barrier_names, beats, changes
         self.copies = {e["copy"]: e for e in trace["events"] if e["e"] == "copy" and "copy" in e}
         self.by_time = trace["unit"] == "cycle"
+        self.places = []  # of the beats on the axis; those of one time come one after the other
+        for number, beat in enumerate(beats):
+            place = beat.start if self.by_time else number + 0.5
+            self.places.append(max(place, self.places[-1] + APART) if self.places else place)
         self.end = self.x(len(beats) - 1) + 1
         self.lanes, self.spans, self.marks = [], [], []
         for cta in [c["cta"] for c in trace["ctas"]]:
             self.cta(cta)
 
     def x(self, beat):
-        return self.beats[beat].start if self.by_time else beat + 0.5
+        return self.places[beat]
 
     def lane(self, cta, kind, label, rows=1, **more):
         self.lanes.append(dict(cta=cta, kind=kind, label=label, rows=rows, **more))

@@ -75,6 +75,7 @@ void Recorder::on_launch(Machine& machine, const Program& program, const LaunchC
   put(config.cluster, current_->cluster);
   lines_.assign(program.sources.size(), -1);
   printed_ = machine.printf_buffer.size();
+  turn_instructions_ = 0;
 }
 
 void Recorder::keep_if_better() {
@@ -123,6 +124,8 @@ void Recorder::on_finding(const Finding& finding) {
 void Recorder::on_cta_start(Cta& cta) {
   CtaState& state = ctas_[&cta];
   state = CtaState();
+  // Another CTA may have lived at this address.
+  barriers_.erase(barriers_.lower_bound({&cta, 0}), barriers_.upper_bound({&cta, UINT32_MAX}));
   state.warps.resize(cta.warps.size());
   const uint64_t number = linear(cta.index, cta.config.grid);
   state.number = static_cast<int64_t>(number);
@@ -231,6 +234,7 @@ void Recorder::on_exit(Warp& warp, const Inst& inst, uint32_t mask) {
 
 void Recorder::on_instruction(Warp& warp, const Inst&) {
   note_print(warp);
+  completing_ = -1;  // what an instruction tells a barrier is no engine's
   ++turn_instructions_;
 }
 

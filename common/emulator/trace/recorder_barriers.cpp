@@ -29,8 +29,8 @@ const char* name_of(GroupKind kind) {
 }
 
 int64_t Recorder::barrier_of(const Mbarrier& bar, const Inst* init) {
-  const auto [place, fresh] =
-      barriers_.emplace(std::make_pair(bar.cta, bar.address), static_cast<int64_t>(barriers_.size()));
+  const auto next = static_cast<int64_t>(current_->barriers.size());
+  const auto [place, fresh] = barriers_.emplace(std::make_pair(bar.cta, bar.address), next);
   if (fresh) {
     RecordedBarrier recorded;
     recorded.cta = number_of(*bar.cta);

@@ -30,7 +30,7 @@ class Prediction {
     this.hide();
     this.show();
     const first = this.parts.side.ask.querySelector("li button");
-    if (first) first.focus({ preventScroll: true });
+    if (first) first.focus();
   }
 
   hide() {
