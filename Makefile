@@ -19,12 +19,14 @@
 ##
 ## make test                   the project's own tests; TESTS=regex runs some of them
 ## make doctor                 what this machine has and lacks, and what to type
-## make bench                  time the ladder beside cuBLASLt and write the data (needs a Hopper GPU)
-## make plots                  draw the figures and the README's table from the newest data
+## make bench                  time the ladder beside cuBLASLt, into plots/mine (needs a Hopper GPU)
+## make plots                  draw what you have measured beside what is recorded, into plots/mine
 ## make bench-emulator         the emulator's speed on one core
 ## make fuzz                   random pipelines, and mistakes in them; ARGS="--count N --seed S"
 ## make record                 record the answers of a Hopper GPU anew (needs one)
 ## make record-bugs            record what a Hopper GPU shows of each bug anew (needs one)
+## make record-bench           measure the recorded data of plots/data anew (needs a Hopper GPU)
+## make record-plots           draw the recorded figures, and write the documents' numbers, from plots/data
 ## make format                 lay out the C++ and CUDA files
 ## make format-check           only compare their layout
 ## make setup                  bring in what is missing, and no more
@@ -41,7 +43,7 @@ override WORKBOOK := @sh checks/workbook/start.sh
 .DEFAULT_GOAL := help
 .SUFFIXES:
 commands := help run next status check try trace test bench plots fuzz record setup build clean
-.PHONY: $(commands) doctor bench-emulator record-bugs format format-check distclean
+.PHONY: $(commands) doctor bench-emulator record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
@@ -58,6 +60,13 @@ bench-emulator:
 
 record-bugs:
 	$(WORKBOOK) bugs renew $(ARGS)
+
+record-bench: export ARGS := --record $(ARGS)
+record-bench:
+	$(WORKBOOK) bench
+
+record-plots:
+	$(WORKBOOK) plots --record
 
 format:
 	$(WORKBOOK) format

@@ -1,8 +1,10 @@
-"""Measures this machine's Hopper GPU and writes plots/data/<gpu>-<part>-<date>.csv, a file for each part:
+"""Measures this machine's Hopper GPU and writes plots/mine/<gpu>-<part>-<date>.csv, a file for each part; with --record into
+plots/data, from which the recorded figures and the numbers of the documents come:
 
   ladder    every solution beside cuBLASLt, at ten sizes, under sustained load
   cool      the last solution beside cuBLASLt on a cool chip: short samples, each after a pause
   stages    the solutions that take --stages, at each length of the ring
+  times     cycles of the parts of a pipeline: copies, products, barriers
   copy      bytes in flight against bandwidth, for copies by the copy engine alone
   counters  what the hardware counted of one launch of each solution at 8192 (needs ncu, and the right to use it)
 
@@ -13,7 +15,7 @@ reference; a later one whose result has the same hash need not. Rows are written
 what it had. A file that is there stays: the second of a day has -2 in its name. The programs are the GPU builds in
 BUILD/solutions and BUILD/bench.
 
-usage: bench.py [--build DIR] [--parts LIST] [--processes N] [--seconds S] [--commit HASH] [--out DIR]
+usage: bench.py [--record] [--build DIR] [--parts LIST] [--processes N] [--seconds S] [--commit HASH] [--out DIR]
 Exit: 0 written, 1 a kernel was wrong or did not end, or a part has no row, 2 bad input or no GPU.
 """
 
@@ -32,7 +34,7 @@ from workbook import device
 from workbook.base import OK, WRONG, Stop
 from workbook.run import run
 
-PARTS = ["ladder", "cool", "stages", "copy", "counters"]
+PARTS = ["ladder", "cool", "stages", "times", "copy", "counters"]
 LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ctas_per_sm", "ms_median",
           "ms_min", "ms_max", "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max",
           "compared_with", "verdict", "state", "cublas_algorithm", "cublas_algorithms", "ms_samples", "cublas_ms_samples",
@@ -105,7 +107,7 @@ class Bench:
                        "SM clock, maximum": query("clocks.max.sm"), "memory clock, maximum": query("clocks.max.memory")}
 
     def table(self, part, note, columns):
-        folder = Path(self.args.out) if self.args.out else ROOT / "plots" / "data"
+        folder = Path(self.args.out or ROOT / "plots" / ("data" if self.args.record else "mine"))
         folder.mkdir(parents=True, exist_ok=True)
         return Table(folder / f"{self.gpu}-{part}-{self.header['date']}.csv", dict(self.header, data=note), columns)
 
@@ -173,18 +175,25 @@ class Bench:
                             table.add(row)
         return table
 
-    def copy(self):
-        program = self.build / "bench" / "copy_bandwidth"
+    def printed(self, part, note):
+        """The table that a program of its own prints."""
+        program = self.build / "bench" / {"copy": "copy_bandwidth", "times": "hopper_times"}[part]
         if not program.exists():
             raise Stop(f"there is no {program}", ("try", "make bench"))
         done = run([program], 300, merge=False)
         rows = list(csv.DictReader(done.output.splitlines()))
-        table = self.table("copy", "2 GiB; every run is checked", list(rows[0]) if rows else ["kind"])
+        table = self.table(part, note, list(rows[0]) if rows else ["kind"])
         for row in rows:
             table.add(row)
         if done.code != OK:
             self.fail(program.name, done.ended())
         return table
+
+    def copy(self):
+        return self.printed("copy", "2 GiB; every run is checked")
+
+    def times(self):
+        return self.printed("times", "cycles of one SM, median, least and most of the samples; launch_*: nanoseconds")
 
     def counters(self):
         if not shutil.which("ncu"):
@@ -218,7 +227,8 @@ def main():
     parser.add_argument("--processes", type=int, default=5, help="how often each size is measured (default 5)")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop starting new measurements after this time")
     parser.add_argument("--commit", default="", help="recorded in the header (default: git's)")
-    parser.add_argument("--out", default="", help="folder to write to (default: plots/data)")
+    parser.add_argument("--record", action="store_true", help="write to plots/data: the recorded measurements")
+    parser.add_argument("--out", default="", help="folder to write to (default: plots/mine)")
     args = parser.parse_args()
     parts = args.parts.split(",")
     for part in parts:
@@ -229,7 +239,7 @@ def main():
     if gpu is None:
         raise Stop("bench needs a Hopper GPU", ("why", why), ("try", "make plots draws the recorded data anywhere"))
     bench = Bench(args, gpu.name)
-    for part in [p for p in ("copy", "counters", "stages", "cool", "ladder") if p in parts]:  # the longest last
+    for part in [p for p in ("times", "copy", "counters", "stages", "cool", "ladder") if p in parts]:  # the longest last
         start = time.time()
         table = getattr(bench, part)()
         if table and table.rows:

@@ -1,25 +1,19 @@
-"""Reads plots/data/<gpu>-<part>-<date>.csv: a header of '# key: value' lines, then the rows."""
+"""Reads <folder>/<gpu>-<part>-<date>.csv: a header of '# key: value' lines, then the rows. plots/data has the recorded runs,
+plots/mine those of `make bench` on a reader's machine."""
 
 import csv
 import sys
 from pathlib import Path
 from statistics import median
 
-FOLDER = Path(__file__).resolve().parent / "data"
+RECORDED = Path(__file__).resolve().parent / "data"
+MINE = RECORDED.with_name("mine")
 NEEDED = ("device", "driver", "toolkit", "date", "commit")
 
 
-def files(part):
-    """The files of a part, the oldest first; of a day, in the order of their numbers: no number, -2, -3."""
-    return sorted(FOLDER.glob(f"*-{part}-*.csv"), key=lambda p: (load(p)[0]["date"], len(p.name), p.name))
-
-
-def newest(part="ladder"):
-    found = files(part)
-    if not found:
-        print(f"plots: there is no {part} data in {FOLDER}\n  try    make bench, on a Hopper GPU", file=sys.stderr)
-        sys.exit(2)
-    return found[-1]
+def newest(part, folder=RECORDED):
+    """The newest file of a part; of a day, the last by number: no number, -2, -3. None when there is none."""
+    return max(folder.glob(f"*-{part}-*.csv"), key=lambda p: (load(p)[0]["date"], len(p.name), p.name), default=None)
 
 
 def load(path, needed=NEEDED):

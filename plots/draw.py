@@ -1,13 +1,15 @@
-"""Draws the figures from the newest file of each part in plots/data, as SVG and PNG beside this script. The same data gives
-the same bytes. A part without data is said and left out.
+"""Draws the figures, as SVG and PNG. The same data gives the same bytes. A part without data is said and left out.
 
-usage: draw.py
-Exit: 0 drawn, 2 there is no matplotlib.
+Without an option: the newest of your own runs (`make bench` writes them to plots/mine), each beside the recorded one, into
+plots/mine. With --record: the recorded runs of plots/data, beside this script.
+
+usage: draw.py [--record]
+Exit: 0 drawn, 2 there is no matplotlib, or nothing of your own to draw.
 """
 
+import argparse
 import sys
 from pathlib import Path
-from statistics import median
 
 try:
     import matplotlib
@@ -18,201 +20,80 @@ except ImportError:
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from data import FOLDER as DATA
-from data import files, lessons, load, middle, pick
+import figures
+import style
+from data import MINE, RECORDED, load, newest
 
 FOLDER = Path(__file__).resolve().parent
-SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
-PEAK_TFLOPS = 989.4  # dense bf16, H100 SXM and H200 data sheet
-# Okabe-Ito: told apart by colour-blind readers and in grey.
-COLOURS = ["#999999", "#E69F00", "#F0E442", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#882255", "#44AA99"]
-MARKERS = "osD^v<>pXhP"
-INSTRUCTIONS = [("copy", "asynchronous copies", "#0072B2", ""), ("memory", "loads, stores, fences", "#56B4E9", "//"),
-                ("address", "addresses, integers", "#E69F00", ""), ("barrier", "barriers", "#D55E00", "xx"),
-                ("math", "wgmma, floats", "#009E73", ".."), ("control", "branches, predicates", "#F0E442", "\\\\"),
-                ("other", "moves", "#999999", "")]
+BARS = "Points are medians of processes, bars run from the least to the most of them."
+# name: (part, panels, function, size in inches, other part, title, description)
+FIGURES = {
+    "sizes": ("ladder", 2, figures.size_curves, (10.5, 4.2), None, "TFLOP/s of every rung against the size of the problem",
+              "Two panels, 512 to 1024 and 2048 to 16384, a line per rung and a dotted one for cuBLASLt. " + BARS),
+    "speed_up": ("ladder", 1, figures.speed_up, (9, 3.6), None, "How many times as fast as lesson 01 each rung is",
+                 "Bars per rung at three sizes; the number is that of the largest. " + BARS),
+    "ladder": ("ladder", 1, figures.ladder, (9, 3.8), None, "What each rung reaches of cuBLASLt at 8192",
+               "A bar per rung, the ratio of times in the same process. " + BARS),
+    "states": ("ladder", 1, figures.states, (7.5, 3.4), "cool", "The last rung beside cuBLASLt, cool and under sustained load",
+               "The ratio at every size, for a cool chip and for sustained load. " + BARS),
+    "stages": ("stages", 2, figures.stages, (7.5, 3.2), None, "Time against the number of stages", BARS),
+    "copy_bandwidth": ("copy", 2, figures.copy, (7.5, 3.6), None, "Bytes in flight against bandwidth of the copy engine",
+                       "GB/s rise with the bytes in flight until device memory is the limit."),
+    "instructions": ("instructions", 1, figures.instructions, (9.5, 4), None, "Thread instructions for the same work, by class",
+                     "A stacked bar per rung; the emulator's counts."),
+    "resources": ("ladder", 3, figures.resources, (10, 3), "instructions", "Registers, rings and asynchronous copies of each rung",
+                  "Three bar charts over the rungs."),
+}
 
 
-def short(lesson):
-    return lesson.replace("_", "\n")
-
-
-def spread(ax, x, groups, **style):
-    """Medians of the groups of values, with bars from the lowest to the highest."""
-    y = [median(g) for g in groups]
-    ax.errorbar(x, y, yerr=[[m - min(g) for m, g in zip(y, groups)], [max(g) - m for m, g in zip(y, groups)]], **style)
-
-
-def legend_beside(ax):
-    ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-
-
-def size_curves(rows, axes, other):
-    """TFLOP/s against M = N = K."""
-    (ax,) = axes
-    for i, lesson in enumerate(lessons(rows)):
-        x = [s for s in SQUARES if pick(rows, lesson, (s, s, s), "tflops")]
-        spread(ax, x, [pick(rows, lesson, (s, s, s), "tflops") for s in x], color=COLOURS[i], marker=MARKERS[i], capsize=2,
-               linewidth=1.4, label=lesson)
-    # As it ran in turns with the last rung: beside a slower one the chip is cooler, and its clock higher.
-    last = lessons(rows)[-1]
-    x = [s for s in SQUARES if pick(rows, last, (s, s, s), "cublas_tflops")]
-    ax.plot(x, [middle(rows, last, (s, s, s), "cublas_tflops") for s in x], color="black", linestyle="--", linewidth=1.4,
-            label=f"cuBLASLt beside {last[:2]}")
-    if other:
-        last = lessons(other)[-1]
-        x_other = [s for s in SQUARES if pick(other, last, (s, s, s), "tflops")]
-        ax.plot(x_other, [middle(other, last, (s, s, s), "tflops") for s in x_other], "k:", label=f"{last}, recorded")
-    ax.axhline(PEAK_TFLOPS, color="#666666", linestyle=":", linewidth=1)
-    ax.annotate("data-sheet peak", (SQUARES[0], PEAK_TFLOPS), xytext=(0, 3), textcoords="offset points", fontsize=8)
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(x, [str(s) for s in x])
-    ax.set_ylim(0)
-    ax.set_xlabel("M = N = K")
-    ax.set_ylabel("TFLOP/s")
-    legend_beside(ax)
-
-
-def ladder(rows, axes, other, size=(8192, 8192, 8192)):
-    """What each rung reaches of cuBLASLt."""
-    (ax,) = axes
-    names = lessons(rows)
-    groups = [pick(rows, lesson, size, "ratio_median") for lesson in names]
-    ax.bar(range(len(names)), [median(g) for g in groups], color=COLOURS[5], width=0.7)
-    spread(ax, range(len(names)), groups, fmt="none", ecolor="black", capsize=3)
-    for i, group in enumerate(groups):
-        ax.annotate(f"{median(group):.2f}", (i, max(group)), ha="center", xytext=(0, 4), textcoords="offset points", fontsize=8)
-    if other:
-        found = [(i, middle(other, name, size, "ratio_median")) for i, name in enumerate(names)]
-        ax.plot(*zip(*[(i, y) for i, y in found if y is not None]), "kD", markerfacecolor="white", label="recorded")
-        ax.legend(fontsize=7, frameon=False, loc="upper left")
-    ax.axhline(1, color="black", linestyle="--", linewidth=1)
-    ax.set_xticks(range(len(names)), [short(n) for n in names], fontsize=7)
-    ax.set_ylim(0, 1.2)
-    ax.set_ylabel("ratio to cuBLASLt, {} x {} x {}".format(*size))
-
-
-def stages(rows, axes, other):
-    """Time against the length of the ring."""
-    series = sorted({(r["lesson"], r["m"]) for r in rows})
-    for ax, size in zip(axes, sorted({m for _, m in series})):
-        for i, lesson in enumerate(lessons(rows)):
-            own = [r for r in rows if r["lesson"] == lesson and r["m"] == size]
-            x = sorted({r["stages"] for r in own})
-            spread(ax, x, [[r["ms_median"] for r in own if r["stages"] == s] for s in x], color=COLOURS[5 + i], capsize=3,
-                   marker=MARKERS[i], label=lesson)
-        ax.set_xticks(sorted({r["stages"] for r in rows}))
-        ax.set_ylim(0)
-        ax.set_xlabel("stages")
-        ax.set_ylabel(f"ms, M = N = K = {size}")
-        ax.legend(fontsize=7, frameon=False, loc="lower right")
-
-
-def copy(rows, axes, other):
-    """Bytes in flight against bandwidth."""
-    limit = next(r["gb_per_s"] for r in rows if r["kind"] == "cudaMemcpy")
-    for ax, (kind, title) in zip(axes, (("load", "load: bytes read"), ("copy", "load and store: bytes read and written"))):
-        own = [r for r in rows if r["kind"] == kind]
-        for i, size in enumerate(sorted({r["stage_bytes"] for r in own})):
-            line = sorted((r["bytes_in_flight"] / 2**20, r["gb_per_s"]) for r in own if r["stage_bytes"] == size)
-            ax.plot(*zip(*line), color=COLOURS[[1, 3, 5, 8][i % 4]], marker=MARKERS[i], markersize=4, linewidth=1.2,
-                    label=f"stages of {size // 1024} KiB")
-        best = max(r["gb_per_s"] for r in own)
-        title = f"{title}\nat most {best:.0f} GB/s, {best / limit:.2f} of cudaMemcpy"
-        ax.axhline(limit, color="black", linestyle="--", linewidth=1, label="cudaMemcpy, read and written")
-        ax.set_xscale("log", base=2)
-        ax.set_xticks([0.25, 0.5, 1, 2, 4, 8, 16, 32], ["1/4", "1/2", "1", "2", "4", "8", "16", "32"])
-        ax.set_ylim(0, 1.6 * max(best, limit))
-        ax.set_xlabel("MiB in flight, all SMs")
-        ax.set_ylabel("GB/s")
-        ax.set_title(title, fontsize=8)
-        ax.legend(fontsize=7, frameon=False, loc="upper left")
-
-
-def instructions(rows, axes, other):
-    """Thread instructions for the same work, by class."""
-    (ax,) = axes
-    bottom = [0.0] * len(rows)
-    for key, label, colour, hatch in INSTRUCTIONS:
-        values = [r[key] for r in rows]
-        ax.bar(range(len(rows)), values, bottom=bottom, color=colour, hatch=hatch, edgecolor="black", linewidth=0.4, width=0.7,
-               label=label)
-        bottom = [b + v for b, v in zip(bottom, values)]
-    for i, total in enumerate(bottom):
-        ax.annotate(f"{total:,.0f}", (i, total), ha="center", xytext=(0, 3), textcoords="offset points", fontsize=8)
-    ax.set_xticks(range(len(rows)), [short(r["lesson"]) for r in rows], fontsize=7)
-    ax.set_ylabel("thread instructions for 128 x 128 x 64")
-    legend_beside(ax)
-
-
-def ring_kib(row):
-    """KiB of the operand tiles that the CTAs of an SM hold together; 0 where the occupancy was not recorded."""
-    bm, bn, bk = (int(x) for x in row["tile"].split("x"))
-    return row.get("ctas_per_sm", 0) * row["stages"] * (bm + bn) * bk * 2 / 1024
-
-
-def resources(rows, axes, other):
-    """Registers, room for tiles, and asynchronous copies for the same work. `other`: the emulator's counts."""
-    names = lessons(rows)
-    registers = [max(r["registers"] for r in rows if r["lesson"] == name and r["m"] == 8192) for name in names]
-    copies = [next(r["async_copies"] for r in other if r["lesson"] == name) for name in names]
-    room = [max(ring_kib(r) for r in rows if r["lesson"] == name and r["m"] == 8192) for name in names]
-    for ax, values, label in ((axes[0], registers, "registers a thread at launch"), (axes[1], room, "KiB of rings an SM"),
-                              (axes[2], copies, "async copies for 128 x 128 x 64")):
-        ax.bar(range(len(names)), values, color=COLOURS[5], width=0.7)
-        for i, value in enumerate(values):
-            ax.annotate(f"{value:.4g}", (i, value), ha="center", xytext=(0, 3), textcoords="offset points", fontsize=7)
-        ax.set_xticks(range(len(names)), [n[:2] for n in names], fontsize=8)
-        ax.set_xlabel("lesson")
-        ax.set_ylabel(label)
-    axes[1].set_visible(any(room))
-    axes[2].set_yscale("symlog", linthresh=1)
-
-
-# name: (part, panels, function, size in inches)
-FIGURES = {"sizes": ("ladder", 1, size_curves, (7.5, 4)), "ladder": ("ladder", 1, ladder, (7.5, 4)),
-           "stages": ("stages", 2, stages, (7.5, 3.2)), "copy_bandwidth": ("copy", 2, copy, (7.5, 3.6)),
-           "instructions": ("instructions", 1, instructions, (8.5, 4)), "resources": ("ladder", 3, resources, (9, 3))}
-
-
-def read(part):
-    """(title, rows of the newest file, rows of the oldest when there are several); None without a file."""
+def find(part, folder):
+    """(header, rows) of the newest file of a part in a folder; None without one. Counts of the emulator are always recorded."""
     if part == "instructions":
-        path = DATA / "emulator-instructions.csv"
-        if not path.exists():
-            return None
-        header, rows = load(path, ("device", "toolkit"))
-        return f"{header['device']}, toolkit {header['toolkit']}", rows, None
-    found = files(part)
-    if not found:
-        return None
-    header, rows = load(found[-1])
-    title = f"{header['device']}, driver {header['driver']}, toolkit {header['toolkit']}, {header['date']}"
-    return title, rows, load(found[0])[1] if len(found) > 1 else None
+        return load(RECORDED / "emulator-instructions.csv", ("device", "toolkit"))
+    path = newest(part, folder)
+    return load(path) if path else None
+
+
+def draw(name, folder, out):
+    part, panels, function, size, second, title, description = FIGURES[name]
+    found, more = find(part, folder), find(second, folder) if second else None
+    if not found or (second and not more):
+        print(f"{name}: not drawn, {folder.name} has no data for it", file=sys.stderr)
+        return False
+    header, rows = found
+    recorded = find(part, RECORDED) if folder != RECORDED and part != "instructions" else None
+    fig, axes = plt.subplots(1, panels, figsize=size, layout="constrained", squeeze=False,
+                             width_ratios=[1, 1.6] if name == "sizes" else None)
+    function(rows, list(axes[0]), recorded[1] if recorded else None, *([more[1]] if second else []))
+    said = ", ".join(f"{label}{header[key]}" for key, label in (("device", ""), ("driver", "driver "), ("toolkit", "toolkit "),
+                                                                  ("date", "")) if key in header)
+    fig.suptitle(said, fontsize=8)
+    if BARS in description:
+        fig.supxlabel(BARS.lower().rstrip("."), fontsize=7, color=style.NOTE)
+    fig.savefig(out / f"{name}.svg", metadata={"Date": None})
+    style.describe_svg(out / f"{name}.svg", title, f"{description} {said}.")
+    fig.savefig(out / f"{name}.png", dpi=150, metadata={"Software": None})
+    plt.close(fig)
+    print(f"{out.relative_to(FOLDER.parent)}/{name}.svg and .png")
+    return True
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--record", action="store_true", help="draw the recorded data anew, beside this script")
+    record = parser.parse_args().record
+    folder, out = (RECORDED, FOLDER) if record else (MINE, MINE)
+    own = [name for name, row in FIGURES.items() if record or (row[0] != "instructions" and newest(row[0], MINE))]
+    if not own:
+        print("draw: there is no measurement of your own in plots/mine; the recorded figures are plots/*.svg\n"
+              "  try    make bench, on a Hopper GPU", file=sys.stderr)
+        return 2
     plt.rcParams.update({"svg.hashsalt": "tma-workbook", "svg.fonttype": "none", "axes.spines.top": False,
                          "axes.spines.right": False, "font.size": 9, "hatch.linewidth": 0.4})
-    counted = read("instructions")
-    for name, (part, panels, draw, size) in FIGURES.items():
-        found = read(part)
-        if name == "resources" and found and counted:
-            found = (f"{found[0]}; copies: {counted[0]}", found[1], counted[1])
-        elif name == "resources":
-            found = None
-        if not found:
-            print(f"plots/{name}: not drawn, there is no data for it", file=sys.stderr)
-            continue
-        title, rows, other = found
-        fig, axes = plt.subplots(1, panels, figsize=size, layout="constrained", squeeze=False)
-        draw(rows, list(axes[0]), other)
-        fig.suptitle(title, fontsize=8)
-        fig.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
-        fig.savefig(FOLDER / f"{name}.png", dpi=150, metadata={"Software": None})
-        plt.close(fig)
-        print(f"plots/{name}.svg, plots/{name}.png")
+    for name in own:
+        draw(name, folder, out)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

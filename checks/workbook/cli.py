@@ -59,15 +59,17 @@ def plot_script(name, *words):
 
 def bench(words):
     device.choose("gpu")
-    build.prepare("ladder", "bench.copy_bandwidth.gpu", again=True)
+    build.prepare("ladder", "bench.copy_bandwidth.gpu", "bench.hopper_times.gpu", again=True)
     device.choose("gpu", build.toolkit()[0])
     return plot_script("bench.py", "--build", str(BUILD), *words)
 
 
-def plots():
+def plots(record):
     with build.locked():
         build.setup()
-    return plot_script("draw.py") or plot_script("measured.py", "--write")
+    if record:
+        return plot_script("draw.py", "--record") or plot_script("measured.py", "--write")
+    return plot_script("draw.py")
 
 
 def fuzz(words):
@@ -134,7 +136,7 @@ def parser():
     add("break", lambda o: break_it(o.lesson, env("BUG")), "the lesson's bugs; BUG=name: run one", "lesson")
     add("device", lambda o: describe_device(), "what driver and GPU are here")
     add("bench", lambda o: bench(words()), "time the ladder on a Hopper GPU; options in ARGS")
-    add("plots", lambda o: plots(), "draw the figures from the data")
+    add("plots", lambda o: plots(o.record), "draw your own measurements; --record: the recorded ones", "--record")
     emulator = add("bench-emulator", lambda o: bench_emulator.bench(o.repeat, o.csv), "the emulator's speed")
     emulator.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
     emulator.add_argument("--csv", help="a file that gets the table, too")

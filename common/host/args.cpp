@@ -129,7 +129,7 @@ std::string usage(const std::string& program, const std::string& title,
       "  --repeat R         timing samples (default: 1 emulated, 20 on a GPU)\n"
       "  --sms N            use N multiprocessors, at least 2, instead of all (lessons 10, 11)\n"
       "  --cublas           time cuBLASLt's best algorithm in turns with the kernel (GPU only)\n"
-      "  --state STATE      with --cublas: sustained (default): no pause between samples, after a second of load;\n"
+      "  --state STATE      with --cublas: sustained (default): no pause between samples, after warming up;\n"
       "                     cool: short samples, each after a pause\n"
       "  --known HASH       result_hash of a run with the same sizes, seed and data that was compared with "
       "the\n"

@@ -10,10 +10,10 @@
 namespace lab {
 namespace {
 
-constexpr int kChoosingRounds = 5;
+constexpr int kChoosingRounds = 4;
 constexpr double kClearlySlower = 1.03;  // than the best rival, by the medians of the choosing rounds
 constexpr size_t kMostFinalists = 3;
-constexpr double kWarmUpMs = 1000;
+constexpr double kWarmUpMs = 700;
 
 double sample_ms(Heat heat) {
   return heat == Heat::sustained ? 40 : 2;

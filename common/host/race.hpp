@@ -11,7 +11,7 @@ namespace lab {
 // What the chip is like while a sample is taken. Large products draw more power than the chip may: under sustained load its
 // clock falls within milliseconds, and which kernel is the fastest may change with it.
 enum class Heat {
-  sustained,  // no pause between samples, after a second of the same load
+  sustained,  // no pause between samples, after most of a second of the same load
   cool,       // a pause before each sample, which is short
 };
 
