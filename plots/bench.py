@@ -15,7 +15,7 @@ reference; a later one whose result has the same hash need not. Rows are written
 what it had. A file that is there stays: the second of a day has -2 in its name. The programs are the GPU builds in
 BUILD/solutions and BUILD/bench.
 
-usage: bench.py [--record] [--build DIR] [--parts LIST] [--processes N] [--seconds S] [--commit HASH] [--out DIR]
+usage: bench.py [--record] [--build DIR] [--parts LIST] [--processes N] [--rounds N] [--seconds S] [--commit HASH] [--out DIR]
 Exit: 0 written, 1 a kernel was wrong or did not end, or a part has no row, 2 bad input or no GPU.
 """
 
@@ -127,7 +127,8 @@ class Bench:
     def measure(self, program, size, process, extra=()):
         """One process; its row, or None when it failed."""
         seed = process + 1
-        command = [program, "--m", size[0], "--n", size[1], "--k", size[2], "--cublas", "--seed", seed, *extra]
+        command = [program, "--m", size[0], "--n", size[1], "--k", size[2], "--cublas", "--seed", seed, "--repeat",
+                   self.args.rounds, *extra]
         if (size, seed) in self.known:
             command += ["--known", self.known[size, seed]]
         done = run(command, 300, json_option=True)
@@ -225,6 +226,7 @@ def main():
     parser.add_argument("--build", default=str(ROOT / "build"))
     parser.add_argument("--parts", default=",".join(PARTS), help=f"what to measure (default {','.join(PARTS)})")
     parser.add_argument("--processes", type=int, default=5, help="how often each size is measured (default 5)")
+    parser.add_argument("--rounds", type=int, default=20, help="samples of a process (default 20)")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop starting new measurements after this time")
     parser.add_argument("--commit", default="", help="recorded in the header (default: git's)")
     parser.add_argument("--record", action="store_true", help="write to plots/data: the recorded measurements")
