@@ -1,4 +1,5 @@
 // Lesson 01: the threads that compute also carry the tiles: global memory, registers, shared memory, wgmma.
+#include "emulator/names.hpp"
 #include "host/gemm_program.hpp"
 #include "kernel/gemm_tile.cuh"
 #include "ptx/fence.cuh"
@@ -64,6 +65,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     gemm(const bf16* a, const bf16* b, bf16* c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   Smem& smem = *reinterpret_cast<Smem*>(smem_bytes);
+  EMU_NAME_SHARED(smem, a, b);  // as the emulator's reports call them
   const lab::OutputTile tile = lab::output_tile<BM, BN>(m, n);
   const int warpgroup = threadIdx.x / 128;
   float acc[BN / 2] = {};

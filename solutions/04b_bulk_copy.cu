@@ -1,4 +1,5 @@
 // Beside lesson 04: the same kernel without a tensor map. The 1-D bulk copy moves a run of bytes as it is.
+#include "emulator/names.hpp"
 #include "host/gemm_program.hpp"
 #include "host/pack.hpp"
 #include "kernel/gemm_tile.cuh"
@@ -28,6 +29,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     gemm(const bf16* a, const bf16* b, bf16* c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   Smem& smem = *reinterpret_cast<Smem*>(smem_bytes);
+  EMU_NAME_SHARED(smem, a, b, full_bar);  // as the emulator's reports call them
   const lab::OutputTile tile = lab::output_tile<BM, BN>(m, n);
   const int warpgroup = threadIdx.x / 128;
   const int k_tiles = (k + BK - 1) / BK;

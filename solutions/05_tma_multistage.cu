@@ -1,4 +1,5 @@
 // Lesson 05: a ring of stages. The copy engine runs several tiles ahead of the tensor core.
+#include "emulator/names.hpp"
 #include "host/gemm_program.hpp"
 #include "host/tensor_map.hpp"
 #include "kernel/gemm_tile.cuh"
@@ -34,6 +35,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   static_assert(kStages >= 2, "one stage is read while the next is filled");
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   Smem<kStages>& smem = *reinterpret_cast<Smem<kStages>*>(smem_bytes);
+  EMU_NAME_SHARED(smem, a, b, full_bar);  // as the emulator's reports call them
   const lab::OutputTile tile = lab::output_tile<BM, BN>(m, n);
   const int warpgroup = threadIdx.x / 128;
   const int k_tiles = (k + BK - 1) / BK;

@@ -1,4 +1,5 @@
 // Lesson 09: two CTAs form a cluster and share the tile of B: each fetches half of it, for both.
+#include "emulator/names.hpp"
 #include "host/gemm_program.hpp"
 #include "host/tensor_map.hpp"
 #include "kernel/cluster.cuh"
@@ -45,6 +46,7 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
          const __grid_constant__ CUtensorMap tmap_c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   Smem& smem = *reinterpret_cast<Smem*>(smem_bytes);
+  EMU_NAME_SHARED(smem, a, b, c, full_bar, empty_bar);  // as the emulator's reports call them
   const int rank = ptx::cluster_ctarank();
   lab::OutputTile tile = lab::output_tile<kCluster * BM, BN>(blockIdx.x / kCluster, m, n);  // of the cluster
   tile.row += rank * BM;                                                                    // of this CTA

@@ -1,4 +1,5 @@
 // Lesson 10: the CTAs stay. Each computes tile after tile; one tile's result leaves behind the next one's main loop.
+#include "emulator/names.hpp"
 #include "host/device.hpp"
 #include "host/gemm_program.hpp"
 #include "host/tensor_map.hpp"
@@ -47,6 +48,7 @@ __global__ void __cluster_dims__(kCluster) __launch_bounds__(kThreads, 1)
          const __grid_constant__ CUtensorMap tmap_c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   Smem& smem = *reinterpret_cast<Smem*>(smem_bytes);
+  EMU_NAME_SHARED(smem, a, b, c, full_bar, empty_bar);  // as the emulator's reports call them
   const int rank = ptx::cluster_ctarank();
   const int cluster = blockIdx.x / kCluster, clusters = gridDim.x / kCluster;
   const int tiles = ((m + kRows - 1) / kRows) * ((n + BN - 1) / BN);

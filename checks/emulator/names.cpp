@@ -27,6 +27,7 @@ constexpr char kModule[] = R"(.version 8.4
   { .reg .b32 emu_shared$1024$0$65536$16384$smem$a; }
   { .reg .b32 emu_shared$1024$65536$32$8$smem$full_bar; }
   { .reg .b32 emu_shared$1024$65568$8$8$smem$done_bar; }
+  { .reg .b32 emu_shared$1024$66560$1024$2$smem$c; }
   { .reg .b32 emu_shared$16$0$32$16$state$sums; }
   { .reg .b32 emu_parameter$0$tmap_a; }
   { .reg .b32 emu_parameter$0$tmap_a; }
@@ -59,6 +60,8 @@ TEST_CASE("names: members of a struct in dynamic shared memory, with the index i
   CHECK(d.program->barrier_name(base + 65536 + 24) == "full_bar[3]");
   CHECK(d.program->shared_name(base + 65568) == "done_bar");
   CHECK(d.program->shared_name(base + 65576) == "smem_bytes+65576");  // behind what is named
+  CHECK(d.program->shared_name(base + 66560) == "c");                 // one tile of 2-byte elements
+  CHECK(d.program->shared_name(base + 66560 + 130) == "c+130");
 }
 
 TEST_CASE("names: static variables; an array of mbarriers is counted in mbarriers") {

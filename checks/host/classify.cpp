@@ -59,61 +59,64 @@ struct Kernel {
   std::function<bool(int t, int tiles)> multiply = [](int, int) { return true; };
   Local read_a = [](int row) { return row; };  // the row of the tile that the descriptor names
   Local read_b = read_a;
-  std::function<int(int step)> step_a = [](int step) { return step; };  // the descriptor's step along K
+  std::function<int(int step)> column_a = [](int step) {
+    return 16 * step;
+  };  // the descriptor's step along K
   bool swap_matrices = false, keep_accumulators = false, fill = true, transpose_a = false;
   double stride_a = 1;
+  bool transposed_b = false;
+  int more_tiles = 0;
+  Local out_row = [](int row) { return row; };
 };
 
 std::vector<uint16_t> run(const World& w, const Kernel& kernel) {
   const Shape& s = w.s;
   std::vector<uint16_t> c(static_cast<size_t>(s.m) * s.n, kPoison);
-  std::vector<std::vector<float>> ring_a(kStages, std::vector<float>(s.bm * kPitch)),
-      ring_b(kStages, std::vector<float>(s.bn * kPitch));
+  std::vector<std::vector<uint16_t>> ring_a(kStages, std::vector<uint16_t>(s.bm * kPitch)),
+      ring_b(kStages, std::vector<uint16_t>(s.bn * kPitch));
   std::vector<float> acc(s.bm * s.bn), out(s.bm * s.bn);
   const auto load = [&](const std::vector<uint16_t>& from, int rows, double stride, std::pair<int, int> at,
-                        int tile_rows, const Kernel::Chunk& place, bool transposed, std::vector<float>& to) {
+                        int tile_rows, const Kernel::Chunk& place, bool transposed,
+                        std::vector<uint16_t>& to) {
     for (int r = 0; r < tile_rows; ++r)
       for (int k = 0; k < kPitch; ++k) {
         const int row = at.second + (transposed ? k : r), col = at.first + (transposed ? r : k);
         const bool inside = row >= 0 && row < rows && col >= 0 && col < s.k;
         if (!inside && !kernel.fill) continue;
-        const size_t flat = static_cast<size_t>(row * stride * s.k) + col;
+        const size_t flat = &from == &w.b && kernel.transposed_b
+                                ? static_cast<size_t>(col) * rows + row
+                                : static_cast<size_t>(row * stride * s.k) + col;
         to[r * kPitch + place(r, k / 8) * 8 + k % 8] =
-            inside && flat < from.size() ? bf16_to_float(from[flat]) : 0;
+            inside && flat < from.size() ? from[flat] : uint16_t{0};
       }
   };
   // What the tensor core reads: rows and steps along K as the descriptor names them, the swizzle undone.
-  const auto read = [](const std::vector<float>& tile, int rows, const Kernel::Local& row_of,
-                       const std::function<int(int)>& step_of) {
-    std::vector<float> out(static_cast<size_t>(rows) * kPitch);
+  const auto read = [](const std::vector<uint16_t>& tile, int rows, const Kernel::Local& row_of,
+                       const std::function<int(int)>& column_of) {
+    std::vector<uint16_t> out(static_cast<size_t>(rows) * kPitch);
     for (int r = 0; r < rows; ++r)
       for (int k = 0; k < kPitch; ++k) {
-        const int row = row_of(r), col = step_of(k / 16) * 16 + k % 16;
+        const int row = row_of(r), col = column_of(k / 16) + k % 16;
         out[r * kPitch + k] = tile[row * kPitch + (col / 8 ^ row % 8) * 8 + col % 8];
       }
     return out;
   };
-  const int tiles = (s.k + kPitch - 1) / kPitch;
+  const int tiles = (s.k + kPitch - 1) / kPitch + kernel.more_tiles;
   int slot = 0;
   for (int row0 = 0; row0 < s.m; row0 += s.bm)
     for (int col0 = 0; col0 < s.n; col0 += s.bn) {
       if (!kernel.keep_accumulators) std::fill(acc.begin(), acc.end(), 0.0f);
       for (int t = 0; t < tiles; ++t, ++slot) {
-        std::vector<float>&a = ring_a[slot % kStages], &b = ring_b[slot % kStages];
+        std::vector<uint16_t>&a = ring_a[slot % kStages], &b = ring_b[slot % kStages];
         load(kernel.swap_matrices ? w.b : w.a, kernel.swap_matrices ? s.n : s.m, kernel.stride_a,
              kernel.a_at(t * kPitch, row0, col0), s.bm, kernel.write_a, kernel.transpose_a, a);
         load(w.b, s.n, 1, kernel.b_at(t * kPitch, col0, row0), s.bn, kernel.write_b, false, b);
         if (!kernel.multiply(t, tiles)) continue;
         const bool add = kernel.accumulate(t, tiles);
-        const std::vector<float> rows = read(a, s.bm, kernel.read_a, kernel.step_a),
-                                 cols = read(b, s.bn, kernel.read_b, [](int step) { return step; });
-        for (int r = 0; r < s.bm; ++r)
-          for (int j = 0; j < s.bn; ++j) {
-            const float *x = &rows[r * kPitch], *y = &cols[j * kPitch];
-            float sum = add ? acc[r * s.bn + j] : 0;
-            for (int k = 0; k < kPitch; ++k) sum += x[k] * y[k];
-            acc[r * s.bn + j] = sum;
-          }
+        const std::vector<float> product = reference_on_cpu(
+            read(a, s.bm, kernel.read_a, kernel.column_a),
+            read(b, s.bn, kernel.read_b, [](int step) { return 16 * step; }), s.bm, s.bn, kPitch);
+        for (size_t i = 0; i < acc.size(); ++i) acc[i] = (add ? acc[i] : 0) + product[i];
       }
       // Through shared memory in blocks of 64 columns, swizzled, then out by coordinates.
       for (int r = 0; r < s.bm; ++r)
@@ -124,7 +127,7 @@ std::vector<uint16_t> run(const World& w, const Kernel& kernel) {
       const std::pair<int, int> tile = kernel.tile_at(row0, col0), at = kernel.c_at(tile.first, tile.second);
       for (int r = 0; r < s.bm; ++r)
         for (int j = 0; j < s.bn; ++j) {
-          const int row = at.second + r, col = at.first + j;
+          const int row = at.second + kernel.out_row(r), col = at.first + j;
           if (row >= 0 && row < s.m && col >= 0 && col < s.n)
             c[row * s.n + col] = bf16_from_float(out[r * s.bn + j]);
         }
@@ -182,6 +185,24 @@ const Row kMistakes[] = {
      [](Kernel& k) { k.b_at = [](int k0, int r, int) { return at(k0 / 8, r); }; }},
     {"b-same-k-tile", "the first K tile of B every time", true,
      [](Kernel& k) { k.b_at = [](int, int r, int) { return at(0, r); }; }},
+    {"a-descriptor-advanced-by-half", "16 bytes from one wgmma to the next", true,
+     [](Kernel& k) { k.column_a = [](int step) { return 8 * step; }; }},
+    {"b-matrix-transposed", "B read as K x N", true, [](Kernel& k) { k.transposed_b = true; }},
+    {"blocks-moved", "each warp stores the rows of the next one", true,
+     [](Kernel& k) { k.out_row = [](int r) { return r / 64 * 64 + (r + 16) % 64; }; }},
+    {"k-tile-stale", "K tile 2 copied again in the place of 3", true,
+     [](Kernel& k) {
+       k.a_at = k.b_at = [](int k0, int r, int) { return at(k0 == 3 * kPitch ? 2 * kPitch : k0, r); };
+     }},
+    {"k-tile-stale", "the K tiles 0, 0, 2, 2", true,
+     [](Kernel& k) {
+       k.a_at = k.b_at = [](int k0, int r, int) { return at(k0 / (2 * kPitch) * 2 * kPitch, r); };
+     }},
+    {"k-tile-twice", "one product more, of the K tile before", false,
+     [](Kernel& k) {
+       k.a_at = k.b_at = [](int k0, int r, int) { return at(std::min(k0, 2 * kPitch), r); };
+       k.more_tiles = 1;
+     }},
     {"k-tile-missing", "t + 1 for t in both copies", true,
      [](Kernel& k) { k.a_at = k.b_at = [](int k0, int r, int) { return at(k0 + kPitch, r); }; }},
     {"a-one-k-tile-ahead", "t - 1 for t in the copies of B", true,
@@ -207,7 +228,7 @@ const Row kMistakes[] = {
     {"b-half-repeated", "the second half of B's box from the first half's row", false,
      [](Kernel& k) { k.read_b = [](int r) { return r % 128; }; }},
     {"a-descriptor-not-advanced", "the same 16 columns of A in each wgmma", true,
-     [](Kernel& k) { k.step_a = [](int) { return 0; }; }},
+     [](Kernel& k) { k.column_a = [](int) { return 0; }; }},
     {"a-stride-in-elements", "half of the row stride in the map of A", true,
      [](Kernel& k) { k.stride_a = 0.5; }},
     {"k-tile-missing", "the second product overwrites the first", true,

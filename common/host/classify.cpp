@@ -9,12 +9,12 @@
 namespace lab {
 namespace {
 
-constexpr size_t kSamples = 96;   // elements of a tile that a model is held to
-constexpr size_t kFewest = 8;     // by fewer no mistake is recognised
-constexpr int kTilesTried = 8;    // wrong tiles of C that are looked at
-constexpr int kMostKTiles = 128;  // all pairs of K tiles are tried
-constexpr int kMostLaps = 8;      // stages of a ring
-constexpr int kBlock = 64;        // rows and columns of a block that moves as a whole
+constexpr size_t kSamples = 96;                  // elements of a tile that a model is held to
+constexpr size_t kFewest = 8;                    // by fewer no mistake is recognised
+constexpr int kTilesTried = 8;                   // wrong tiles of C that are looked at
+constexpr int kMostKTiles = 64;                  // whose counts are solved for
+constexpr int kMostLaps = 8;                     // stages of a ring
+constexpr int kBlockRows = 16, kBlockCols = 64;  // what a warp stores at a time
 
 struct Sample {
   int row, col;
@@ -125,71 +125,100 @@ Diagnosis wrong_operand(const Evidence& e) {
   return {};
 }
 
-// What the K tiles contribute: one or several missing, one twice, one in the place of another.
-class KTiles {
- public:
-  explicit KTiles(const Evidence& e) : e_(e), tiles_(e.product().k_tiles()) {
-    for (const Sample& at : e.samples()) {
-      std::vector<double> part(static_cast<size_t>(tiles_));
-      for (int t = 0; t < tiles_; ++t) part[static_cast<size_t>(t)] = e.product().part(at.row, at.col, t);
-      parts_.push_back(std::move(part));
+// Solves x * a = b for a symmetric positive definite a, in place; false where it is not.
+bool solve(std::vector<std::vector<double>>& a, std::vector<double>& b) {
+  const size_t n = b.size();
+  for (size_t i = 0; i < n; ++i) {
+    if (std::fabs(a[i][i]) < 1e-9) return false;
+    for (size_t r = i + 1; r < n; ++r) {
+      const double f = a[r][i] / a[i][i];
+      for (size_t c = i; c < n; ++c) a[r][c] -= f * a[i][c];
+      b[r] -= f * b[i];
     }
   }
+  for (size_t i = n; i-- > 0;) {
+    for (size_t c = i + 1; c < n; ++c) b[i] -= a[i][c] * b[c];
+    b[i] /= a[i][i];
+  }
+  return true;
+}
 
-  Diagnosis diagnosis() const {
-    for (int t = 0; t < tiles_; ++t) {
-      if (fits([&](int u) { return u == t ? 0 : 1; }))
-        return {"k-tile-missing", "K tile " + number(t) + place(t) + " is not in the sum: " + why_missing(t)};
-      if (fits([&](int u) { return u == t ? 2 : 1; }))
-        return {"k-tile-twice", "K tile " + number(t) + place(t) + " is in the sum twice."};
-      if (tiles_ > 2 && fits([&](int u) { return u == t ? 1 : 0; }))
-        return {"one-k-tile-only",
-                "Only K tile " + number(t) + place(t) +
-                    " is in the sum: every product overwrites the one before it, or the loop ends early."};
+// How often each K tile is in the sum: whole numbers that explain all samples, found by least squares. Empty when there are none.
+std::vector<int> k_tile_counts(const Evidence& e) {
+  const int tiles = e.product().k_tiles();
+  const size_t n = static_cast<size_t>(tiles);
+  if (tiles < 2 || tiles > kMostKTiles || e.samples().size() < 2 * n) return {};
+  std::vector<std::vector<double>> parts, a(n, std::vector<double>(n));
+  std::vector<double> b(n);
+  for (const Sample& at : e.samples()) {
+    std::vector<double> part(n);
+    for (size_t t = 0; t < n; ++t) part[t] = e.product().part(at.row, at.col, static_cast<int>(t));
+    for (size_t t = 0; t < n; ++t) {
+      b[t] += part[t] * at.got;
+      for (size_t u = 0; u < n; ++u) a[t][u] += part[t] * part[u];
     }
-    for (int t = 2; t < tiles_; ++t) {
-      if (fits([&](int u) { return u >= t; })) return missing(0, t);
-      if (fits([&](int u) { return u < tiles_ - t; })) return missing(tiles_ - t, tiles_);
-    }
-    for (int t = 0; t < tiles_; ++t)
-      for (int s = 0; s < tiles_; ++s)
-        if (s != t && fits([&](int u) { return u == t ? 0 : u == s ? 2 : 1; }))
-          return {"k-tile-stale",
-                  "K tile " + number(s) + " was used in the place of " + number(t) +
-                      ": the stage was read before its new tile had landed, or refilled too early."};
-    return {};
+    parts.push_back(std::move(part));
   }
+  if (!solve(a, b)) return {};
+  std::vector<int> counts;
+  for (double count : b) counts.push_back(static_cast<int>(std::lround(count)));
+  const bool explained = e.explained_by([&](const Sample& at) {
+    const std::vector<double>& part = parts[static_cast<size_t>(&at - e.samples().data())];
+    double sum = 0;
+    for (size_t t = 0; t < n; ++t) sum += counts[t] * part[t];
+    return sum;
+  });
+  return explained ? counts : std::vector<int>();
+}
 
- private:
-  // times(u): how often K tile u is in the sum.
-  bool fits(const std::function<int(int u)>& times) const {
-    return e_.explained_by([&](const Sample& at) {
-      const std::vector<double>& part = parts_[static_cast<size_t>(&at - e_.samples().data())];
-      double sum = 0;
-      for (int u = 0; u < tiles_; ++u) sum += times(u) * part[static_cast<size_t>(u)];
-      return sum;
-    });
-  }
-  std::string place(int t) const { return t == 0 ? ", the first," : t == tiles_ - 1 ? ", the last," : ""; }
-  std::string why_missing(int t) const {
-    return t == 0
-               ? "the second product overwrites it instead of adding, the loop begins at 1, or both copies fetch tile t + 1."
-           : t == tiles_ - 1
-               ? "the loop ends one too early, both copies fetch tile t - 1, or the result leaves before the last product is in it."
-               : "a loop bound, or a copy that was never waited for.";
-  }
-  Diagnosis missing(int first, int end) const {
-    return {"k-tiles-missing",
-            "K tiles " + number(first) + " to " + number(end - 1) + " of " + number(tiles_) +
-                " are not in the sum: " +
-                (first == 0 ? "a later product overwrites them, or the loop begins too late."
-                            : "the loop ends too early.")};
-  }
+// "0", "2 to 4", "0, 3".
+std::string listed(const std::vector<int>& numbers) {
+  if (numbers.size() > 1 && numbers.back() - numbers.front() + 1 == static_cast<int>(numbers.size()))
+    return number(numbers.front()) + " to " + number(numbers.back());
+  std::string out;
+  for (int n : numbers) out += (out.empty() ? "" : ", ") + number(n);
+  return out;
+}
 
-  const Evidence& e_;
-  int tiles_;
-  std::vector<std::vector<double>> parts_;
-};
+// Some K tiles missing, several times in the sum, or in the place of others.
+Diagnosis wrong_k_tiles(const Evidence& e) {
+  const std::vector<int> counts = k_tile_counts(e);
+  std::vector<int> missing, repeated, once;
+  for (int t = 0; t < static_cast<int>(counts.size()); ++t)
+    (counts[static_cast<size_t>(t)] == 0   ? missing
+     : counts[static_cast<size_t>(t)] == 1 ? once
+                                           : repeated)
+        .push_back(t);
+  const int tiles = static_cast<int>(counts.size()), last = tiles - 1;
+  if (counts.empty() || static_cast<int>(missing.size()) == tiles) return {};
+  const std::string sum_of = " of the " + number(tiles) + " K tiles";
+  if (missing.empty() && once.empty()) return {};  // every tile as often as the others: scaled
+  if (missing.empty() && repeated.empty()) return {};
+  if (repeated.empty() && once.size() == 1 && tiles > 2)
+    return {"one-k-tile-only",
+            "Only K tile " + number(once[0]) + " of " + number(tiles) +
+                " is in the sum: every product overwrites the one before it, or the loop ends early."};
+  if (repeated.empty()) {
+    const bool first = missing.front() == 0, end = missing.back() == last;
+    const std::string reason =
+        first && !end
+            ? "a later product overwrites it instead of adding, the loop begins too late, or both copies run ahead."
+        : end && !first
+            ? "the loop ends too early, both copies lag behind, or the result leaves before its last product."
+            : "a loop bound, or a copy that was never waited for.";
+    return missing.size() == 1
+               ? Diagnosis{"k-tile-missing",
+                           "K tile " + listed(missing) + sum_of + " is not in the sum: " + reason}
+               : Diagnosis{"k-tiles-missing", "K tiles " + listed(missing) + " of " + number(tiles) +
+                                                  " are not in the sum: " + reason};
+  }
+  if (missing.empty())
+    return {"k-tile-twice", "K tile " + listed(repeated) + sum_of + " is in the sum more than once."};
+  return {
+      "k-tile-stale",
+      "K tile " + listed(missing) + " is not in the sum, and K tile " + listed(repeated) +
+          " is in it more than once: copied twice, or the stage was read before its new tile had landed."};
+}
 
 // One wgmma of each K tile: 16 of its BK columns.
 Diagnosis wrong_k_step(const Evidence& e) {
@@ -248,16 +277,16 @@ Diagnosis wrong_place(const Evidence& e) {
 
 Diagnosis moved_blocks(const Evidence& tile) {
   const Sample& first = tile.samples()[0];
-  const Tile at = {first.row / kBlock * kBlock, first.col / kBlock * kBlock};
+  const Tile at = {first.row / kBlockRows * kBlockRows, first.col / kBlockCols * kBlockCols};
   Evidence block(tile.result(), tile.work());
-  block.add(at, kBlock, kBlock);
+  block.add(at, kBlockRows, kBlockCols);
   if (block.empty()) return {};
-  for (int row = 0; row < tile.work().m; row += kBlock)
-    for (int col = 0; col < tile.work().n; col += kBlock)
+  for (int row = 0; row < tile.work().m; row += kBlockRows)
+    for (int col = 0; col < tile.work().n; col += kBlockCols)
       if ((row != at.row || col != at.col) && block.explained_by([&](const Sample& s) {
             return block.want(row + s.row - at.row, col + s.col - at.col);
           }))
-        return {"blocks-moved", "The 64 x 64 elements at (" + number(at.row) + ", " + number(at.col) +
+        return {"blocks-moved", "The 16 x 64 elements at (" + number(at.row) + ", " + number(at.col) +
                                     ") of C are those of (" + number(row) + ", " + number(col) +
                                     "): a row or column offset inside the tile is wrong."};
   return {};
@@ -276,11 +305,6 @@ Diagnosis scaled(const Evidence& e) {
 Diagnosis imprecise(const Evidence& e) {
   if (!e.explained_by([&](const Sample& at) { return e.want(at.row, at.col); })) return {};
   return {"imprecise", "The values are close but outside the tolerance: precision was lost along the sum."};
-}
-
-Diagnosis wrong_k_tiles(const Evidence& e) {
-  const int tiles = e.product().k_tiles();
-  return tiles > 1 && tiles <= kMostKTiles ? KTiles(e).diagnosis() : Diagnosis();
 }
 
 using Look = Diagnosis (*)(const Evidence& e);

@@ -17,7 +17,7 @@ struct Diagnosis {
 // those of output_mistakes(), and of operand_mistakes() with a-, b- or ab- in front (mistakes.hpp);
 // k-tile-missing, k-tiles-missing, k-tile-twice, k-tile-stale (in the place of another), one-k-tile-only, k-step-missing: what
 // is in the sum;
-// accumulated (another tile's result is in the sum), tiles-moved, blocks-moved (a tile of C, or 64 x 64 elements, holds another's);
+// accumulated (another tile's result is in the sum), tiles-moved, blocks-moved (a tile of C, or 16 x 64 elements, holds another's);
 // no-zero-fill (what lies beyond K was not zero);
 // scaled; imprecise (close, but outside the tolerance); unexplained.
 Diagnosis classify(const Result& result, const Comparison& comparison, const Multiplication& work);

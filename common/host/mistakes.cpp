@@ -105,6 +105,12 @@ const std::vector<OperandMistake>& operand_mistakes() {
       {"descriptor-not-advanced",
        "Each wgmma of a K tile reads the same 16 columns of %s: the descriptor's address does not move on along K.",
        [](const Operand& o, int local, int k) { return in_row(o, local, k - k % o.bk + k % kStep); }},
+      {"descriptor-advanced-by-half",
+       "From one wgmma of a K tile to the next the descriptor of %s moves by 16 bytes, not by the 32 of 16 elements.",
+       [](const Operand& o, int local, int k) {
+         const int in_tile = k % o.bk;
+         return in_row(o, local, k - in_tile + in_tile / kStep * (kStep / 2) + in_tile % kStep);
+       }},
       {"rows-repeated",
        "Rows 64 and on of each tile of %s are the first 64 again: a descriptor, a coordinate or an address lacks the offset of "
        "the second half.",
@@ -117,6 +123,13 @@ const std::vector<OperandMistake>& operand_mistakes() {
        [](const Operand& o, int local, int k) {
          const int64_t flat = int64_t{o.origin + local} * o.depth / 2 + k;
          return k < o.depth ? Place{flat / o.depth, flat % o.depth} : Place{-1, 0};
+       }},
+      {"matrix-transposed",
+       "The matrix %s was read as if its columns were its rows: element (row, k) lies at row * K + k, not at k * rows + row.",
+       [](const Operand& o, int local, int k) {
+         const int64_t flat = int64_t{k} * o.rows + o.origin + local;
+         return k < o.depth && o.origin + local < o.rows ? Place{flat / o.depth, flat % o.depth}
+                                                         : Place{-1, 0};
        }},
   };
   return kMistakes;
@@ -141,6 +154,12 @@ const std::vector<OutputMistake>& output_mistakes() {
          const int row0 = row / w.bm * w.bm, col0 = col / w.bn * w.bn;
          return col - col0 < w.bm && row - row0 < w.bn ? Place{row0 + col - col0, col0 + row - row0}
                                                        : Place{-1, 0};
+       }},
+      {"c-row-stride",
+       "The rows of C are K elements apart, not N: the row stride of another matrix was used for the result.",
+       [](const Multiplication& w, int row, int col) {
+         const int64_t flat = int64_t{row} * w.n + col;
+         return flat % w.k < w.n ? Place{flat / w.k, flat % w.k} : Place{-1, 0};
        }},
       {"output-chunks-permuted",
        "Whole rows of C hold the right values with their 16-byte chunks permuted: the output tile was swizzled by one side only.",

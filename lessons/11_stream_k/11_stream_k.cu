@@ -1,6 +1,7 @@
 // Lesson 11: stream-K. The tiles of the last round are split along K, so that every SM works to the end.
 #include <algorithm>
 
+#include "emulator/names.hpp"
 #include "host/device.hpp"
 #include "host/fixup_workspace.hpp"
 #include "host/gemm_program.hpp"
@@ -75,6 +76,7 @@ __global__ void __cluster_dims__(S::kCluster) __launch_bounds__(S::kThreads, 1)
   constexpr int kConsumers = S::kConsumers, kRows = S::kRows, kCols = S::kCols;
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   typename S::Smem& smem = *reinterpret_cast<typename S::Smem*>(smem_bytes);
+  EMU_NAME_SHARED(smem, a, b, c, full_bar, empty_bar);  // as the emulator's reports call them
   const int rank = ptx::cluster_ctarank();
   const int row0 = S::kClusterM > 1 ? rank * BM : 0;  // where in the cluster's tile this CTA's begins
   const int col0 = S::kClusterN > 1 ? rank * BN : 0;

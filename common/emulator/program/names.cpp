@@ -66,7 +66,9 @@ std::string Names::shared(uint32_t address, uint32_t element_bytes) const {
   if (!v) return hex(address);
   const uint32_t offset = address - v->address;
   const uint32_t element = v->element_bytes ? v->element_bytes : element_bytes;
-  if (!element || offset >= v->bytes || v->bytes <= element) return v->name + plus(offset);
+  // Of a tile of numbers, as bf16 a[BM * BK], the place in bytes says more than the number of an element.
+  constexpr uint32_t kObjectBytes = 8;
+  if (element < kObjectBytes || offset >= v->bytes || v->bytes <= element) return v->name + plus(offset);
   return v->name + "[" + std::to_string(offset / element) + "]" + plus(offset % element);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+
 #include "rules/limits.hpp"
 
 namespace emu {
@@ -178,7 +179,7 @@ void Decoder::place_shared(const Function& entry) {
     program_.shared_symbols[v->name] = address;
     program_.names.add_shared({variable_name(v->name), address, static_cast<uint32_t>(v->bytes), 0});
     top += v->bytes;
-    if (top > kSharedBase + rules::kSharedPerBlockOptin)
+    if (top > kSharedBase + static_cast<uint64_t>(rules::kSharedPerBlockOptin))
       refuse("the .shared variables of " + entry.name + " take more than 227 KiB, up to " + v->name,
              "a CTA of compute capability 9.0 has no more: make them smaller");
   }
