@@ -250,6 +250,8 @@ def show_run(done, source, choice, ptx=None):
         print("\n".join(lines))
     elif choice.device == "emu":
         print(colour("0 findings", GREEN))
+    else:
+        print("\n".join(line for line in done.output.splitlines() if line.startswith(report.HEADS)))
     if choice.device == "emu":
         print("\n".join(report.seen_lines(done, *registers(said))))
     remarks = compile_report.remarks(said, source)
