@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 
+#include "emulator/findings/text.hpp"
 #include "emulator/isa/operands.hpp"
 #include "emulator/numerics/matrix_operands.hpp"
 
@@ -309,15 +310,25 @@ void decode_wait_group(Decoder& d, const Match&, Inst& in) {
 // setmaxnreg.inc|dec.sync.aligned.u32 imm-reg-count;                                   PTX ISA 9.7.19.5
 // .dec gives registers back to the CTA's pool, .inc waits until the pool holds enough. The pool is what the launch
 // bounds let a CTA have: without bounds ptxas ignores the instruction, and so does this.
-unsigned registers_of_others(const Warp& w) {
-  unsigned sum = 0;
-  for (auto& other : w.cta.warps)
-    if (other.get() != &w && other->live) sum += other->registers;
-  return sum;
+// A multiprocessor has four register files, and warp i uses that of number i % 4: what one warp gives back, only the warps
+// of the same file can take. A warp that has ended gives back all it has. (Measured: bugs 07_registers/taken_too_much.)
+constexpr size_t kRegisterFiles = 4;
+struct RegisterFile {
+  unsigned pool = 0;    // of all its warps of the CTA, at launch
+  unsigned others = 0;  // what the others hold
+};
+RegisterFile register_file(const Warp& w) {
+  RegisterFile file;
+  for (size_t i = static_cast<size_t>(w.index) % kRegisterFiles; i < w.cta.warps.size(); i += kRegisterFiles) {
+    const Warp& other = *w.cta.warps[i];
+    file.pool += w.program.launch_registers;
+    if (&other != &w && other.live) file.others += other.registers;
+  }
+  return file;
 }
 bool pool_holds(const Warp& w, unsigned want) {
-  const unsigned pool = w.program.launch_registers * static_cast<unsigned>(w.cta.warps.size());
-  return registers_of_others(w) + want <= pool;
+  const RegisterFile file = register_file(w);
+  return file.others + want <= file.pool;
 }
 bool registers_ready(Warp& w, const Group& g) {
   return pool_holds(w, static_cast<unsigned>(w.instruction(g).imm));
@@ -330,13 +341,14 @@ void registers_taken(Warp& w, Group& g) {
   set_registers(w, w.instruction(g));
 }
 std::string registers_wanted(Warp& w, const Group& g) {
-  return "setmaxnreg.inc wants " + std::to_string(w.instruction(g).imm) +
-         " registers a thread; the other warps hold " + std::to_string(registers_of_others(w) * 32) +
-         " of the CTA's " + std::to_string(w.program.launch_registers * w.cta.warps.size() * 32);
+  const RegisterFile file = register_file(w);
+  return text("setmaxnreg.inc wants ", w.instruction(g).imm, " registers per thread; of the ", file.pool * 32,
+              " that the warps ", w.index % 4, ", ", w.index % 4 + 4, ", ", w.index % 4 + 8,
+              " ... of the CTA were launched with, the others hold ", file.others * 32);
 }
 std::string registers_missing(Warp&, const Group&) {
-  return "no warp gives enough registers back (setmaxnreg.dec); the counts of all warpgroups must fit the "
-         "CTA's pool";
+  return "no warp gives enough registers back (setmaxnreg.dec): one warp of every warpgroup shares a register file, so the "
+         "counts of all warpgroups together must not exceed what they were launched with";
 }
 
 Flow setmaxnreg(Warp& w, const Inst& in, uint32_t mask) {
