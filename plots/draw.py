@@ -26,6 +26,7 @@ from data import MINE, RECORDED, load, newest
 
 FOLDER = Path(__file__).resolve().parent
 BARS = "Points are medians of processes, bars run from the least to the most of them."
+ROUNDS = "Points are medians of rounds, bars run from the least to the most of them."
 # name: (part, panels, function, size in inches, other part, title, description)
 FIGURES = {
     "sizes": ("ladder", 2, figures.size_curves, (10.5, 4.2), None, "TFLOP/s of every rung against the size of the problem",
@@ -35,7 +36,7 @@ FIGURES = {
     "ladder": ("ladder", 1, figures.ladder, (9, 3.8), None, "What each rung reaches of cuBLASLt at 8192",
                "A bar per rung, the ratio of times in the same process. " + BARS),
     "states": ("ladder", 1, figures.states, (7.5, 3.4), "cool", "The last rung beside cuBLASLt, cool and under sustained load",
-               "The ratio at every size, for a cool chip and for sustained load. " + BARS),
+               "The ratio at every size, for a cool chip and for sustained load. " + ROUNDS),
     "stages": ("stages", 2, figures.stages, (7.5, 3.2), None, "Time against the number of stages", BARS),
     "copy_bandwidth": ("copy", 2, figures.copy, (7.5, 3.6), None, "Bytes in flight against bandwidth of the copy engine",
                        "GB/s rise with the bytes in flight until device memory is the limit."),
@@ -68,8 +69,9 @@ def draw(name, folder, out):
     said = ", ".join(f"{label}{header[key]}" for key, label in (("device", ""), ("driver", "driver "), ("toolkit", "toolkit "),
                                                                   ("date", "")) if key in header)
     fig.suptitle(said, fontsize=8)
-    if BARS in description:
-        fig.supxlabel(BARS.lower().rstrip("."), fontsize=7, color=style.NOTE)
+    for bars in (BARS, ROUNDS):
+        if bars in description:
+            fig.supxlabel(bars.lower().rstrip("."), fontsize=7, color=style.NOTE)
     fig.savefig(out / f"{name}.svg", metadata={"Date": None})
     style.describe_svg(out / f"{name}.svg", title, f"{description} {said}.")
     fig.savefig(out / f"{name}.png", dpi=150, metadata={"Software": None})

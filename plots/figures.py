@@ -101,8 +101,8 @@ def states(rows, axes, recorded, cool):
     last = lessons(cool)[-1]
     names = list(dict.fromkeys((r["m"], r["n"], r["k"]) for r in cool))
     for name, own, colour, marker, shift in (("sustained load", rows, "#B2182B", "o", -0.12), ("cool chip", cool, "#0072B2", "s", 0.12)):
-        at = [(i, pick(own, last, size, "ratio_median")) for i, size in enumerate(names)]
-        at = [(i, group) for i, group in at if group]
+        at = [(i, [v for key in ("ratio_min", "ratio_median", "ratio_max") for v in pick(own, last, size, key)])
+              for i, size in enumerate(names) if pick(own, last, size, "ratio_median")]
         style.spread(ax, [i + shift for i, _ in at], [g for _, g in at], fmt=marker, color=colour, capsize=3, label=name)
     ax.axhline(1, color="black", linestyle="--", linewidth=1)
     ax.set_xticks(range(len(names)), ["\n".join(map(str, dict.fromkeys(s))) for s in names], fontsize=7)

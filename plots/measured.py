@@ -8,6 +8,7 @@ Exit: 0 written or equal, 1 a document differs from the data, 2 bad input.
 import argparse
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from statistics import median
 
@@ -35,33 +36,49 @@ def cell(rows, lesson, size):
     return "" if ratio is None else f"{middle(rows, lesson, size, 'tflops'):.0f} ({ratio:.2f})"
 
 
+def counted_in(rows):
+    """How many processes a point has, and samples a process: "1 process of 8 samples", "9 to 10 processes of 20 samples"."""
+    points = Counter((r["lesson"], r["m"], r["n"], r["k"]) for r in rows)
+    fewest, most, samples = min(points.values()), max(points.values()), max(r["samples"] for r in rows)
+    processes = f"{fewest} to {most} processes" if fewest != most else f"{most} process{'es' if most > 1 else ''}"
+    return f"{processes} of {samples} samples"
+
+
 def ladder():
     path = newest("ladder")
     header, rows = load(path)
-    runs = [len(pick(rows, lesson, size, "tflops")) for lesson in lessons(rows) for size in SQUARES + [RAGGED]]
-    fewest, most = min(n for n in runs if n), max(runs)
-    processes = str(most) if fewest == most else f"{fewest} to {most}"
+    sizes = [size for size in SQUARES + [RAGGED] if any(pick(rows, lesson, size, "tflops") for lesson in lessons(rows))]
     return (
-        f"Measured on {machine(header)}: TFLOP/s, and in brackets the ratio to the best of cuBLASLt's heuristics, timed in "
-        f"turns in the same process on random data. Medians over {processes} processes of 20 samples "
-        f"each; every result was compared with a reference. The numbers come from "
-        f"[{path.name}](plots/data/{path.name}).\n\n"
-    ) + table(["M = N = K"] + [str(s[0]) for s in SQUARES] + [" x ".join(map(str, RAGGED))],
-              [[lesson] + [cell(rows, lesson, size) for size in SQUARES + [RAGGED]] for lesson in lessons(rows)])
+        f"Measured under sustained load on {machine(header)}: TFLOP/s, and in brackets the ratio to the fastest of cuBLASLt's "
+        f"algorithms in the same turns, on random data. Medians over {counted_in(rows)} each; every result was compared with a "
+        f"reference. The numbers come from [{path.name}](plots/data/{path.name}).\n\n"
+    ) + table(["M = N = K"] + [str(s[0]) for s in sizes if s in SQUARES] + [" x ".join(map(str, s)) for s in sizes if s == RAGGED],
+              [[lesson] + [cell(rows, lesson, size) for size in sizes] for lesson in lessons(rows)])
 
 
 def against_cublas():
     header, rows = load(newest("ladder"))
-    own = [r for r in rows if r["lesson"] == "11_stream_k"]
-    span = lambda values, digits: f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+    own = [r for r in rows if r["lesson"] == lessons(rows)[-1]]
+    _, cool = load(newest("cool"))
+    span = lambda values: f"{min(values):.3f} to {max(values):.3f}"
+
+    def ratio(some, size):
+        at = [r for r in some if (r["m"], r["n"], r["k"]) == size]
+        rounds = [theirs / ours for r in at for ours, theirs in zip(samples(r, "ms_samples"), samples(r, "cublas_ms_samples"))]
+        return [f"{median(r['tflops'] for r in at):.0f}", f"{median(r['cublas_tflops'] for r in at):.0f}",
+                f"{median(rounds):.3f}, {span(rounds)}"] if at else ["", "", ""]
+
     lines = []
-    for size in dict.fromkeys((r["m"], r["n"], r["k"]) for r in own):
-        at = [r for r in own if (r["m"], r["n"], r["k"]) == size]
-        ratios, ours, theirs = ([r[key] for r in at] for key in ("ratio_median", "tflops", "cublas_tflops"))
-        lines.append([" x ".join(map(str, size)), str(len(at)), at[0]["tile"], f"{median(ours):.0f}, {span(ours, 0)}",
-                      f"{median(theirs):.0f}, {span(theirs, 0)}", f"{median(ratios):.3f}, {span(ratios, 3)}"])
-    return f"Lesson 11 beside cuBLASLt ({machine(header)}), median of the processes, least to most:\n\n" + table(
-        ["M x N x K", "processes", "tile", "TFLOP/s", "cuBLASLt", "ratio"], lines)
+    for size in dict.fromkeys((r["m"], r["n"], r["k"]) for r in own + cool):
+        tile = next(r["tile"] for r in own + cool if (r["m"], r["n"], r["k"]) == size)
+        lines.append([" x ".join(map(str, size)), tile, *ratio(own, size), *ratio(cool, size)])
+    return (f"Lesson {own[0]['lesson'][:2]} beside the fastest of cuBLASLt's algorithms in the same turns ({machine(header)}); TFLOP/s, "
+            f"and the ratio by rounds: median, least to most. Sustained load: {counted_in(own)}; cool chip: {counted_in(cool)}.\n\n"
+            ) + table(["M x N x K", "tile", "sustained", "cuBLASLt", "ratio", "cool", "cuBLASLt", "ratio"], lines)
+
+
+def samples(row, key):
+    return [float(value) for value in str(row[key]).split()]
 
 
 def stages():
