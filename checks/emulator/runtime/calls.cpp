@@ -1,10 +1,10 @@
 // The runtime calls of ordinary programs: what they do, and what they answer to mistakes. Answers are those of the
-// CUDA runtime manual; nothing here ends the device's work (see runtime_faults.cpp for that).
+// CUDA runtime manual; nothing here ends the device's work (see faults.cpp for that).
 #include <cuda.h>
 #include <doctest/doctest.h>
 
-#include "emulator/findings/report.hpp"
 #include "emulator/runtime/context.hpp"
+#include "quiet.hpp"
 #include "runtime_support.hpp"
 
 using namespace runtime_test;
@@ -37,10 +37,9 @@ struct Program {
   void* pointer = code.variable("pointer");
   int* both = nullptr;
 
-  Program() {
-    code.managed("both", reinterpret_cast<void**>(&both));
-    emu::Report::instance().quiet = true;
-  }
+  emu_test::QuietReport quiet;
+
+  Program() { code.managed("both", reinterpret_cast<void**>(&both)); }
   static Program& instance() {
     static Program& p = *new Program;
     return p;
