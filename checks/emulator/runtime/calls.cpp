@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "emulator/runtime/context.hpp"
+#include "host/entry_point.hpp"
 #include "quiet.hpp"
 #include "runtime_support.hpp"
 
@@ -361,12 +362,10 @@ TEST_CASE("device properties and attributes describe one device of compute capab
 TEST_CASE("cudaGetDriverEntryPoint finds cuTensorMapEncodeTiled, and says so when a name is not there") {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
-                                         &status) == cudaSuccess);
+  CHECK(lab::driver_entry_point("cuTensorMapEncodeTiled", &function, &status) == cudaSuccess);
   CHECK(status == cudaDriverEntryPointSuccess);
   CHECK(function == reinterpret_cast<void*>(cuTensorMapEncodeTiled));
-  CHECK(cudaGetDriverEntryPointByVersion("cuNoSuchCall", &function, 12000, cudaEnableDefault, &status) ==
-        cudaSuccess);
+  CHECK(lab::driver_entry_point("cuNoSuchCall", &function, &status) == cudaSuccess);
   CHECK(status == cudaDriverEntryPointSymbolNotFound);
   CHECK(function == nullptr);
   CUdriverProcAddressQueryResult found;
