@@ -14,3 +14,12 @@ TEST_CASE("every 16 bytes of a tile are one cp.async, and none passes through re
   expect_stat(run, "shared.store.bytes", 0, "a thread stores nothing itself");
   expect_stat(run, "global.load.bytes", 0, "a thread loads nothing itself");
 }
+
+TEST_CASE("copies run ahead of the product: kStages - 2 tiles behind the one that is waited for") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 8), {}, "late"});
+  // Every thread waits for its own groups; the copies of a warp are counted together.
+  const double bytes = (run.tile().stages - 2) * run.tile_bytes() / (run.consumer_threads() / 32);
+  expect_stat(run, "copy.bytes_ahead", bytes, 2 * bytes,
+              "a thread waits for no more than the oldest of its copies, and the others stay in flight");
+}

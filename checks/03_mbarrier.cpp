@@ -32,3 +32,12 @@ TEST_CASE("every thread arrives for its copies, every warp for its reads; no byt
   expect_stat(run, "mbarrier.expect_tx_bytes", 0, "cp.async counts no bytes");
   expect_stat(run, "mbarrier.complete_tx_bytes", 0, "cp.async counts no bytes");
 }
+
+TEST_CASE(
+    "copies run ahead of the product: kStages - 2 tiles are in flight behind the one that is waited for") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 3 * tile().stages), {}, "late"});
+  const double tiles = run.tile().stages - 2;
+  expect_stat(run, "copy.bytes_ahead", tiles * run.tile_bytes(), (tiles + 2) * run.tile_bytes(),
+              "a copy is started as soon as its stage is free, and a wait leaves the others in flight");
+}

@@ -45,3 +45,18 @@ TEST_CASE("the bytes announced are the bytes that land, and full boxes even at t
       expect_stat(run, key, run.k_tiles() * run.tile_bytes(), "each tile lands once, as two full boxes");
   }
 }
+
+TEST_CASE(
+    "copies run ahead of the product: kStages - 2 tiles are in flight behind the one that is waited for") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 3 * tile().stages), {}, "late"});
+  const double tiles = run.tile().stages - 2;
+  expect_stat(run, "copy.bytes_ahead", tiles * run.tile_bytes(), (tiles + 2) * run.tile_bytes(),
+              "a copy is started as soon as its stage is free, and a wait leaves the others in flight");
+}
+
+TEST_CASE("the next product is issued while the one before is in flight") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 4)});
+  expect_stat(run, "wgmma.groups_ahead", 1, 1, "one product stays in flight behind the next");
+}

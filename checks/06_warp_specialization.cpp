@@ -31,6 +31,30 @@ TEST_CASE("a full and an empty barrier per stage; a stage is handed back once by
               "a K tile is a phase of each barrier");
 }
 
+TEST_CASE(
+    "copies run ahead of the product: kStages - 2 tiles are in flight behind the one that is waited for") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 3 * tile().stages), {}, "late"});
+  const double tiles = run.tile().stages - 2;
+  expect_stat(run, "copy.bytes_ahead", tiles * run.tile_bytes(), (tiles + 2) * run.tile_bytes(),
+              "a copy is started as soon as its stage is free, and a wait leaves the others in flight");
+}
+
+TEST_CASE("the next product is issued while the one before is in flight") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 4)});
+  expect_stat(run, "wgmma.groups_ahead", 1, 1, "one product stays in flight behind the next");
+}
+
+TEST_CASE("registers move: every warp executes setmaxnreg, and the sums fit") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 4)});
+  const double warps = run.consumer_threads() / 32 + 4;  // and those of the producer's warpgroup
+  expect_stat(run, "setmaxnreg.warps", warps, "every warp of a warpgroup executes setmaxnreg");
+  expect_stat(run, "setmaxnreg.registers", 1, 65536,
+              "all warps of a CTA together have no more than an SM has");
+}
+
 TEST_SUITE("project") {
   TEST_CASE(
       "the roles do what the threads of lesson 05 did: the same copies and products, by fewer instructions") {

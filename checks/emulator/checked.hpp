@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "emulator/checker/checker.hpp"
-#include "emulator/findings/report.hpp"
 #include "emulator/findings/text.hpp"
 #include "emulator/machine/tensor_map.hpp"
+#include "quiet.hpp"
 #include "support.hpp"
 
 namespace checked {
@@ -67,9 +67,7 @@ std::string reported(const std::string& body, const std::vector<uint32_t>& input
   const std::string declarations = o.declarations;
   std::string all;
   for (const char* schedule : {"in-order", "late", "random:1", "random:2", "random:3"}) {
-    emu::Report& report = emu::Report::instance();
-    report.clear();
-    report.quiet = true;
+    const emu_test::QuietReport report;
     emu::check::Checker checker;
     if (std::string(schedule) == "late") checker.least_growth = 0;  // what it drops must never be missed
     emu_test::Runner runner;
@@ -79,8 +77,6 @@ std::string reported(const std::string& body, const std::vector<uint32_t>& input
     const std::string fault = emu::name_of(runner.fault(body, input, o).id);
     std::string said = fault == "none" ? "" : "fault " + fault + " ";
     for (const emu::Finding& f : report.findings()) said += say(f);
-    report.clear();
-    report.quiet = false;
     if (said.empty()) said = "nothing";
     if (all.empty())
       all = said;

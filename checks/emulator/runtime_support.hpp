@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "emulator/findings/report.hpp"
+
 extern "C" {
 void** __cudaRegisterFatBinary(void*);
 void __cudaRegisterFatBinaryEnd(void**);
@@ -148,6 +150,7 @@ Ended in_child(F&& f) {
   if (child == 0) {
     dup2(fileno(out), 1);
     dup2(fileno(err), 2);
+    emu::Report::instance().quiet = false;
     std::exit(f());
   }
   int status = 0;

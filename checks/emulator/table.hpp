@@ -129,6 +129,21 @@ inline const std::vector<uint64_t>& edges() {
   return values;
 }
 
+using Wide = __int128;
+
+// A PTX integer type by name: its width, and the value its bits stand for.
+struct IntType {
+  std::string name;
+  unsigned bytes;
+  bool is_signed;
+  Wide value(uint64_t bits) const {
+    if (bytes == 8) return is_signed ? Wide{static_cast<int64_t>(bits)} : Wide{bits};
+    uint64_t low = bits & ((1ull << 8 * bytes) - 1);
+    return is_signed && low >> (8 * bytes - 1) ? Wide{low} - (Wide{1} << 8 * bytes) : Wide{low};
+  }
+  Wide lowest() const { return is_signed ? -(Wide{1} << (8 * bytes - 1)) : Wide{0}; }
+  Wide highest() const { return (Wide{1} << (8 * bytes - is_signed)) - 1; }
+};
 template <class To, class From>
 To bits_as(From v) {
   static_assert(sizeof(To) <= sizeof(From));

@@ -16,15 +16,16 @@ const LessonRun& run_with(const std::vector<std::string>& options) {
 }  // namespace
 
 TEST_CASE("impostors are caught: kernels that write nothing, zeros, NaN") {
-  const std::map<std::string, std::string> expected = {
-      {"none", "not-written"}, {"zeros", "zeros"}, {"nan", "nan"}};
-  for (const auto& [impostor, classification] : expected) {
-    CAPTURE(impostor);
-    const LessonRun& run = run_with({"--impostor", impostor});
+  struct Impostor {
+    const char *name, *classification;
+  };
+  for (const Impostor& impostor : {Impostor{"none", "not-written"}, {"zeros", "zeros"}, {"nan", "nan"}}) {
+    CAPTURE(impostor.name);
+    const LessonRun& run = run_with({"--impostor", impostor.name});
     CAPTURE(run.outcome.output);
     CHECK(run.outcome.exit_code == 1);
     CHECK(run.said("verdict") == "wrong");
-    CHECK(run.said("classification") == classification);
+    CHECK(run.said("classification") == impostor.classification);
     CHECK(run.outcome.output.find("(0, 0)  want") != std::string::npos);
   }
 }

@@ -1,10 +1,8 @@
 // A transposition spread over a cluster: every thread sends its values straight to the CTA that needs them with st.async,
 // and adds to a histogram there with red.async; each CTA waits for the bytes it is to get, nobody for anybody else.
-#include <cuda/ptx>
+#include "cuda_ptx.hpp"
 
 #include "pipeline.hpp"
-
-namespace ptx = cuda::ptx;
 
 constexpr int kCtas = 4, kThreads = 64,
               kPerCta = kCtas * kThreads;  // values of a CTA: one a thread for each CTA

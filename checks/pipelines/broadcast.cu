@@ -1,10 +1,8 @@
 // A cluster of three: the CTA of rank 0 fetches for all with a multicast bulk copy. Each CTA announces for itself; the
 // leader waits for one "free" arrival of each CTA, made by a relaxed-order cluster barrier at the start, later remotely.
-#include <cuda/ptx>
+#include "cuda_ptx.hpp"
 
 #include "pipeline.hpp"
-
-namespace ptx = cuda::ptx;
 
 constexpr int kCtas = 3, kFloats = 160, kRounds = 6, kDepth = 2;
 

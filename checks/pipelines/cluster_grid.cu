@@ -1,10 +1,8 @@
 // A cluster of 2 x 2 CTAs. The two of a row share tiles of X, the two of a column tiles of Y: each CTA fetches half of
 // either tile and multicasts it. A stage is free again when the three CTAs that a copy reaches have released it.
-#include <cuda/ptx>
+#include "cuda_ptx.hpp"
 
 #include "pipeline.hpp"
-
-namespace ptx = cuda::ptx;
 
 constexpr int kSide = 16, kWide = 32, kRounds = 5,
               kDepth = 2;  // a tile is 16 x 32 floats; a row is 128 bytes

@@ -2,7 +2,6 @@
 // cuda::barrier, with tokens; and cuda::memcpy_async, which chooses a bulk copy by itself where it can.
 #include <cooperative_groups.h>
 #include <cuda/barrier>
-#include <cuda/ptx>
 
 #include "pipeline.hpp"
 
@@ -19,7 +18,7 @@ __global__ void squares(const float* in, float* out) {
   if (threadIdx.x == 0) {
     init(&landed[0], blockDim.x);
     init(&landed[1], blockDim.x);
-    cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
   __syncthreads();
   barrier::arrival_token token[2];

@@ -1,10 +1,8 @@
 // Load, change in place, store from where it was loaded: one ring for both directions. The thread that stores is the
 // thread that loads, so a stage is refilled once wait_group_read says that its store has been read.
-#include <cuda/ptx>
+#include "cuda_ptx.hpp"
 
 #include "pipeline.hpp"
-
-namespace ptx = cuda::ptx;
 
 constexpr int kRows = 24, kCols = 32, kDepth = 3, kRounds = 8, kAhead = 2;
 constexpr int kElements = kRows * kCols;

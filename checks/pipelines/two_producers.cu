@@ -1,10 +1,8 @@
 // Two producer warps fill one ring: one brings a tensor tile, the other a vector with a plain bulk copy. Each announces
 // its own bytes, so a stage is full after two arrivals and both sums. Written with the toolkit's <cuda/ptx>.
-#include <cuda/ptx>
+#include "cuda_ptx.hpp"
 
 #include "pipeline.hpp"
-
-namespace ptx = cuda::ptx;
 
 constexpr int kRows = 32, kCols = 16, kRounds = 7, kDepth = 3;  // a tile of 32 x 16 floats: rows of 64 bytes
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "host/entry_point.hpp"
 #include "ptx/fence.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/smem_addr.cuh"
@@ -72,9 +73,7 @@ inline int encode(CUtensorMap* map, const MapArguments& a) {
   static Encode function = [] {
     void* entry = nullptr;
     cudaDriverEntryPointQueryResult found;
-    check(
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &found),
-        "cudaGetDriverEntryPointByVersion");
+    check(lab::driver_entry_point("cuTensorMapEncodeTiled", &entry, &found), "driver_entry_point");
     return reinterpret_cast<Encode>(entry);
   }();
   return static_cast<int>(function(

@@ -1,7 +1,6 @@
 #include "support/json.hpp"
 
 #include <cctype>
-#include <cstdio>
 #include <stdexcept>
 
 namespace check {
@@ -114,22 +113,6 @@ Json Json::parse(const std::string& text) {
   Json json = reader.value();
   reader.end();
   return json;
-}
-
-std::string json_string(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    char escape[8];
-    if (c == '"' || c == '\\') {
-      out += std::string("\\") + c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      std::snprintf(escape, sizeof escape, "\\u%04x", c);
-      out += escape;
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
 }
 
 }  // namespace check

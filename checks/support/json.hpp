@@ -1,4 +1,4 @@
-// JSON: reading what the programs and the emulator write, and writing a check's report.
+// Reading the JSON that the programs and the emulator write (json/json.hpp).
 #pragma once
 
 #include <map>
@@ -15,8 +15,5 @@ struct Json {
   // Throws std::runtime_error with the place when the text is not JSON.
   static Json parse(const std::string& text);
 };
-
-// A string literal, with its quotes.
-std::string json_string(const std::string& text);
 
 }  // namespace check

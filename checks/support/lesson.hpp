@@ -1,7 +1,7 @@
 // Running a lesson's program from a check, and saying what it did in a student's words.
 //
 // CHECK_BIN_DIR  the build folder, with solutions/NN_name, lessons/NN_name, todos/NN_name and their .emu twins
-// CHECK_GROUP    whose programs run: solutions (default) or lessons, the student's
+// CHECK_GROUP    the folder of it whose programs run: solutions (default), or a student's
 // DEVICE         gpu or emu (default emu): which of the twins is run
 // What the emulator reads from the environment (EMU_...) is set for every run, whatever the environment has.
 #pragma once

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
-from workbook import pages, recorded, report, student, trace
+from workbook import oldest_ptx, pages, recorded, report, student, trace
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
 from workbook.program import DoesNotCompile
 
@@ -144,6 +144,7 @@ def parser():
     add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
     add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
     add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")
+    add("oldest-ptx", lambda o: oldest_ptx.assemble(), "the lessons' PTX for the assembler of CUDA 12.4")
     add("quotes", lambda o: docs.quotes(o.write), "compare what the documents quote; --write: renew it", "--write")
     add("pages", lambda o: pages.pages(o.write), "the lessons' pages: their blocks and rules; --write: renew the blocks", "--write")
     add("format", lambda o: docs.layout(not o.check), "lay out the C++ and CUDA files; --check: only compare", "--check")

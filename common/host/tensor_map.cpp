@@ -8,6 +8,7 @@
 
 #include "host/cuda_check.hpp"
 #include "host/device.hpp"
+#include "host/entry_point.hpp"
 #include "rules/tensor_map.hpp"
 
 namespace lab {
@@ -66,15 +67,8 @@ std::vector<std::string> sentences(const TensorMapSpec& spec, bool refused) {
 decltype(&::cuTensorMapEncodeTiled) driver_encode() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-  constexpr unsigned kSince = 12000;
-  cuda_check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kSince, cudaEnableDefault,
-                                              &found),
+  cuda_check(driver_entry_point("cuTensorMapEncodeTiled", &function, &found),
              "look up cuTensorMapEncodeTiled in the driver");
-#else
-  cuda_check(cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found),
-             "look up cuTensorMapEncodeTiled in the driver");
-#endif
   if (found != cudaDriverEntryPointSuccess || function == nullptr) {
     throw std::runtime_error(
         "the driver has no cuTensorMapEncodeTiled: it needs a driver for CUDA 12.0 or newer");

@@ -1,6 +1,7 @@
 // Mistakes in runtime calls, none of which reaches a kernel: both devices must answer with the same code.
 #include <cstring>
 
+#include "host/entry_point.hpp"
 #include "program.cuh"
 
 __global__ void plain(int* p) {
@@ -108,12 +109,7 @@ int main() {
   expect("maxThreadsPerBlock", 0, attributes.maxThreadsPerBlock, 64);
   void* entry = &value;
   cudaDriverEntryPointQueryResult found;
-  check("a driver call that does not exist",
-#if CUDART_VERSION >= 12050
-        cudaGetDriverEntryPointByVersion("cuNoSuchCall", &entry, 12000, cudaEnableDefault, &found),
-#else
-        cudaGetDriverEntryPoint("cuNoSuchCall", &entry, cudaEnableDefault, &found),
-#endif
+  check("a driver call that does not exist", lab::driver_entry_point("cuNoSuchCall", &entry, &found),
         cudaSuccess);
   expect("not found", 0, found == cudaDriverEntryPointSymbolNotFound && entry == nullptr, true);
   return finish("api_errors");

@@ -4,13 +4,14 @@
 
 #include <string>
 
+#include "host/entry_point.hpp"
 #include "program.cuh"
 
 template <class F>
 F* find(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found;
-  OK(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found));
+  OK(lab::driver_entry_point(name, &function, &found));
   expect(name, 0, found, cudaDriverEntryPointSuccess);
   if (!function) std::exit(finish("driver_memory"));
   return reinterpret_cast<F*>(function);

@@ -35,6 +35,11 @@ std::string Stats::json() const {
   o.add("mbarrier.phases_completed", mbarrier_phases_completed);
   o.add("wgmma.issued", wgmma_issued);
   o.add("wgmma.flop", wgmma_flop);
+  o.add("copy.bytes_ahead", copy_bytes_ahead);
+  o.add("copy.bytes_ahead_of_store", copy_bytes_ahead_of_store);
+  o.add("wgmma.groups_ahead", wgmma_groups_ahead);
+  o.add("setmaxnreg.warps", setmaxnreg_warps);
+  o.add("setmaxnreg.registers", setmaxnreg_registers);
   o.add("global.load.bytes", global_load_bytes);
   o.add("global.store.bytes", global_store_bytes);
   o.add("shared.load.bytes", shared_load_bytes);

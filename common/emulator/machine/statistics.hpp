@@ -22,6 +22,12 @@ struct Stats {
   uint64_t mbarrier_init = 0, mbarrier_arrivals = 0, mbarrier_expect_tx_bytes = 0,
            mbarrier_complete_tx_bytes = 0, mbarrier_phases_completed = 0;
   uint64_t wgmma_issued = 0, wgmma_flop = 0;
+  // Each the most that was ever seen (overlap.hpp). Bytes of copies into shared memory that were in flight when a wait for
+  // a copy had ended (of the waiting warp's own cp.async, of the CTA's where an mbarrier was waited for), and when a bulk
+  // store was issued; groups of wgmma that were not waited for when the next wgmma was issued.
+  uint64_t copy_bytes_ahead = 0, copy_bytes_ahead_of_store = 0, wgmma_groups_ahead = 0;
+  // Warps that executed setmaxnreg; the most registers that all warps of a CTA had after one, those that have ended too.
+  uint64_t setmaxnreg_warps = 0, setmaxnreg_registers = 0;
   uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
   std::string json() const;  // {"launches":1,...}
 };
@@ -29,6 +35,7 @@ struct Stats {
 class Statistics final : public Observer {
  public:
   const Stats& stats() const { return stats_; }
+  Stats& stats() { return stats_; }  // for those that add to it
 
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_cta_end(Cta&) override;

@@ -133,6 +133,7 @@ Device::Device() {
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
   machine.observers.add(statistics);
+  machine.observers.add(overlap);
   // Before the checker, so that what it finds in an event is recorded behind that event.
   if (!env.trace_path.empty() || !env.perfetto_path.empty()) {
     recorder_ = std::make_unique<trace::Recorder>(env.trace);

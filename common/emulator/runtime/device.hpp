@@ -10,6 +10,7 @@
 #include <string>
 
 #include "emulator/machine/machine.hpp"
+#include "emulator/machine/overlap.hpp"
 #include "emulator/machine/statistics.hpp"
 #include "emulator/program/program.hpp"
 #include "emulator/ptx/syntax.hpp"
@@ -70,6 +71,7 @@ class Device {
 
   Machine machine;
   Statistics statistics;
+  Overlap overlap{statistics.stats()};
 
   const trace::Recorder* recorder() const { return recorder_.get(); }
 

@@ -11,9 +11,7 @@ namespace {
 std::vector<Finding> run(const std::string& body, const std::string& schedule, unsigned ctas = 1,
                          unsigned threads = 256, uint64_t most_sightings = 1'000'000,
                          uint64_t most_instructions = 10'000'000) {
-  emu::Report& report = emu::Report::instance();
-  report.clear();
-  report.quiet = true;
+  const emu_test::QuietReport report;
   emu::check::Checker checker;
   emu_test::Runner runner;
   runner.machine.findings.most_sightings = most_sightings;
@@ -30,8 +28,6 @@ std::vector<Finding> run(const std::string& body, const std::string& schedule, u
   const Finding fault = runner.fault(body, {}, o);
   std::vector<Finding> all = report.findings();
   if (fault.id != emu::Id::none) all.push_back(fault);
-  report.clear();
-  report.quiet = false;
   return all;
 }
 

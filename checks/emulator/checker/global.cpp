@@ -220,9 +220,7 @@ namespace {
 
 // Two grids on one machine, the second started early. first, second: their bodies.
 std::string found_at_the_seam(const std::string& first, const std::string& second) {
-  emu::Report& report = emu::Report::instance();
-  report.clear();
-  report.quiet = true;
+  const emu_test::QuietReport report;
   emu::Machine machine;
   emu::check::Checker checker;
   machine.observers.add(checker);
@@ -242,8 +240,6 @@ std::string found_at_the_seam(const std::string& first, const std::string& secon
   std::string said;
   for (const emu::Finding& f : report.findings())
     said += emu::text(emu::name_of(f.id), ": ") + f.line.ptx + " / " + f.other_line.ptx + " ";
-  report.clear();
-  report.quiet = false;
   return said.empty() ? "nothing" : said;
 }
 

@@ -1,10 +1,11 @@
 // The runtime calls of ordinary programs: what they do, and what they answer to mistakes. Answers are those of the
-// CUDA runtime manual; nothing here ends the device's work (see runtime_faults.cpp for that).
+// CUDA runtime manual; nothing here ends the device's work (see faults.cpp for that).
 #include <cuda.h>
 #include <doctest/doctest.h>
 
-#include "emulator/findings/report.hpp"
 #include "emulator/runtime/context.hpp"
+#include "host/entry_point.hpp"
+#include "quiet.hpp"
 #include "runtime_support.hpp"
 
 using namespace runtime_test;
@@ -37,10 +38,9 @@ struct Program {
   void* pointer = code.variable("pointer");
   int* both = nullptr;
 
-  Program() {
-    code.managed("both", reinterpret_cast<void**>(&both));
-    emu::Report::instance().quiet = true;
-  }
+  emu_test::QuietReport quiet;
+
+  Program() { code.managed("both", reinterpret_cast<void**>(&both)); }
   static Program& instance() {
     static Program& p = *new Program;
     return p;
@@ -362,12 +362,10 @@ TEST_CASE("device properties and attributes describe one device of compute capab
 TEST_CASE("cudaGetDriverEntryPoint finds cuTensorMapEncodeTiled, and says so when a name is not there") {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
-                                         &status) == cudaSuccess);
+  CHECK(lab::driver_entry_point("cuTensorMapEncodeTiled", &function, &status) == cudaSuccess);
   CHECK(status == cudaDriverEntryPointSuccess);
   CHECK(function == reinterpret_cast<void*>(cuTensorMapEncodeTiled));
-  CHECK(cudaGetDriverEntryPointByVersion("cuNoSuchCall", &function, 12000, cudaEnableDefault, &status) ==
-        cudaSuccess);
+  CHECK(lab::driver_entry_point("cuNoSuchCall", &function, &status) == cudaSuccess);
   CHECK(status == cudaDriverEntryPointSymbolNotFound);
   CHECK(function == nullptr);
   CUdriverProcAddressQueryResult found;

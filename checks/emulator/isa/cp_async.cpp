@@ -58,17 +58,6 @@ TEST_CASE("cp.async with ignore-src writes zeros where the predicate holds") {
   CHECK(out == std::vector<uint32_t>{0, 0, kInput[0], kInput[1]});
 }
 
-TEST_CASE("cp.async lands late: before the wait the destination is unchanged") {
-  const std::string body =
-      kClear + std::string(
-                   "cp.async.cg.shared.global [tile], [%in], 16;\ncp.async.commit_group;\n"
-                   "ld.shared.u32 %r5, [tile];\ncp.async.wait_group 0;\nld.shared.u32 %r6, [tile];\n"
-                   "st.global.v2.u32 [%out], {%r5, %r6};");
-  auto out = Runner().run(body, kInput, with_tile(1, "late"));
-  CHECK(out[0] == 0xA5A5A5A5);
-  CHECK(out[1] == kInput[0]);
-}
-
 TEST_CASE("cp.async.wait_group waits for all but the newest groups of its own thread") {
   // Two groups; with one pending group allowed, the second word is still unchanged when everything lands late.
   const std::string body =

@@ -1,4 +1,4 @@
-// Integer arithmetic and carry chains, against 128-bit host arithmetic.
+// Integer arithmetic, against 128-bit host arithmetic.
 #include <algorithm>
 #include <limits>
 
@@ -8,21 +8,6 @@ using namespace emu_test;
 
 namespace {
 
-using Wide = __int128;
-
-// A PTX integer type by name: its width, and the value its bits stand for.
-struct IntType {
-  std::string name;
-  unsigned bytes;
-  bool is_signed;
-  Wide value(uint64_t bits) const {
-    if (bytes == 8) return is_signed ? Wide{static_cast<int64_t>(bits)} : Wide{bits};
-    uint64_t low = bits & ((1ull << 8 * bytes) - 1);
-    return is_signed && low >> (8 * bytes - 1) ? Wide{low} - (Wide{1} << 8 * bytes) : Wide{low};
-  }
-  Wide lowest() const { return is_signed ? -(Wide{1} << (8 * bytes - 1)) : Wide{0}; }
-  Wide highest() const { return (Wide{1} << (8 * bytes - is_signed)) - 1; }
-};
 const IntType kTypes[] = {{"u16", 2, false}, {"s16", 2, true},  {"u32", 4, false},
                           {"s32", 4, true},  {"u64", 8, false}, {"s64", 8, true}};
 const IntType kS32 = kTypes[3];
@@ -182,120 +167,4 @@ TEST_CASE("dp4a, dp2a: dot products with mixed signs") {
                       return static_cast<uint64_t>(sum);
                     });
     }
-}
-
-TEST_CASE("add.cc, addc, sub.cc, subc: the carry runs through a chain") {
-  // 128-bit values in two 64-bit halves: a = {a, b}, b = {c, e}; the upper half of the result is stored.
-  auto rows = cross({edges(), {0, 1, ~0ull}, {0, 1, ~0ull, 0x8000000000000000}, {0, ~0ull}});
-  auto wide = [](uint64_t high, uint64_t low) { return static_cast<unsigned __int128>(high) << 64 | low; };
-  check_table("add.cc.u64 %rd20, $a, $c;\naddc.u64 $d, $b, $e;", 8, {8, 8, 8, 8}, rows, [&](const Row& r) {
-    return static_cast<uint64_t>((wide(r[1], r[0]) + wide(r[3], r[2])) >> 64);
-  });
-  check_table("sub.cc.u64 %rd20, $a, $c;\nsubc.u64 $d, $b, $e;", 8, {8, 8, 8, 8}, rows, [&](const Row& r) {
-    return static_cast<uint64_t>((wide(r[1], r[0]) - wide(r[3], r[2])) >> 64);
-  });
-  // Three links, and the carry out of addc.cc.
-  check_table("add.cc.u32 %r20, $a, $b;\naddc.cc.u32 %r21, $a, $c;\naddc.u32 $d, 0, 0;", 4, {4, 4, 4},
-              cross({edges(), edges(), {0, 0xFFFFFFFF}}), [](const Row& r) {
-                uint64_t low = (r[0] & 0xFFFFFFFF) + (r[1] & 0xFFFFFFFF);
-                return ((r[0] & 0xFFFFFFFF) + r[2] + (low >> 32)) >> 32;
-              });
-}
-
-// sm_90 subtracts as a + ~b + 1, and all of these instructions share one carry flag: it is 1 after a subtraction that
-// borrowed nothing.
-template <class U>
-void check_carries(const std::string& type) {
-  using Wide = unsigned __int128;
-  constexpr unsigned kBits = 8 * sizeof(U);
-  struct Step {
-    const char* text;
-    Wide (*sum)(U a, U b, bool carry);
-  };
-  const Step first[] = {
-      {"add.cc.", [](U a, U b, bool) { return Wide{a} + b; }},
-      {"sub.cc.", [](U a, U b, bool) { return Wide{a} + static_cast<U>(~b) + 1; }},
-      {"mad.lo.cc.", [](U a, U b, bool) { return Wide{static_cast<U>(Wide{a} * b)} + a; }},
-      {"mad.hi.cc.", [](U a, U b, bool) { return Wide{static_cast<U>(Wide{a} * b >> kBits)} + a; }},
-  };
-  const Step second[] = {
-      {"addc.cc.", [](U a, U b, bool c) { return Wide{a} + b + c; }},
-      {"subc.cc.", [](U a, U b, bool c) { return Wide{a} + static_cast<U>(~b) + c; }},
-      {"madc.lo.cc.", [](U a, U b, bool c) { return Wide{static_cast<U>(Wide{a} * b)} + a + c; }},
-      {"madc.hi.cc.", [](U a, U b, bool c) { return Wide{static_cast<U>(Wide{a} * b >> kBits)} + a + c; }},
-  };
-  std::vector<Row> rows;
-  const uint64_t top = uint64_t{1} << (kBits - 1),
-                 edges[] = {0, 1, 5, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1};
-  for (uint64_t a : edges)
-    for (uint64_t b : edges) rows.push_back({a, b});
-  const auto text = [&](const Step& s, const std::string& d) {
-    return s.text + type + " " + d + ", $a, $b" + (s.text[0] == 'm' ? ", $a" : "") + ";\n";
-  };
-  const std::string scratch = sizeof(U) == 4 ? "%r20" : "%rd20";
-  for (const Step& s : first)
-    for (const Step& t : second) {
-      const auto sums = [&](const Row& r) {
-        const U a = static_cast<U>(r[0]), b = static_cast<U>(r[1]);
-        return t.sum(a, b, s.sum(a, b, false) >> kBits & 1);
-      };
-      check_table(text(s, scratch) + text(t, "$d"), sizeof(U), {sizeof(U), sizeof(U)}, rows,
-                  [&](const Row& r) { return static_cast<uint64_t>(static_cast<U>(sums(r))); });
-      check_table(text(s, scratch) + text(t, scratch) + "addc." + type + " $d, 0, 0;", sizeof(U),
-                  {sizeof(U), sizeof(U)}, rows,
-                  [&](const Row& r) { return static_cast<uint64_t>(sums(r) >> kBits & 1); });
-    }
-}
-
-TEST_CASE("the carry flag: every instruction that sets it, before every one that takes it") {
-  check_carries<uint32_t>("u32");
-  check_carries<uint64_t>("u64");
-}
-
-TEST_CASE("mad.lo.cc, madc.hi: the 64-bit product plus a 64-bit addend") {
-  check_table("mad.lo.cc.u32 %r20, $a, $b, $c;\nmadc.hi.u32 $d, $a, $b, $e;", 4, {4, 4, 4, 4},
-              cross({edges(), edges(), {0, 1, 0xFFFFFFFF}, {0, 0x80000000}}), [](const Row& r) {
-                uint64_t product = (r[0] & 0xFFFFFFFF) * (r[1] & 0xFFFFFFFF);
-                return (product + (r[3] << 32 | r[2])) >> 32;
-              });
-  check_table("mad.lo.cc.s32 %r20, $a, $b, $c;\nmadc.hi.s32 $d, $a, $b, 0;", 4, {4, 4, 4},
-              cross({edges(), edges(), {0, 1, 0xFFFFFFFF}}), [](const Row& r) {
-                int64_t product = int64_t{static_cast<int32_t>(r[0])} * static_cast<int32_t>(r[1]);
-                return (static_cast<uint64_t>(product) + r[2]) >> 32;
-              });
-}
-
-TEST_CASE("vabsdiff, vadd, vavrg ... on bytes and half words, merged or summed") {
-  struct Op {
-    const char* name;
-    int64_t (*of)(int64_t, int64_t);
-  };
-  const Op ops[] = {
-      {"vadd", [](int64_t a, int64_t b) { return a + b; }},
-      {"vsub", [](int64_t a, int64_t b) { return a - b; }},
-      {"vavrg", [](int64_t a, int64_t b) { return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1; }},
-      {"vabsdiff", [](int64_t a, int64_t b) { return std::abs(a - b); }},
-      {"vmin", [](int64_t a, int64_t b) { return std::min(a, b); }},
-      {"vmax", [](int64_t a, int64_t b) { return std::max(a, b); }}};
-  std::vector<uint64_t> values = {0, 0x01020304, 0x80FF7F01, 0xFFFFFFFF, 0x80008000, 0x7FFF8001};
-  for (auto& op : ops)
-    for (unsigned count : {2u, 4u})
-      for (bool is_signed : {false, true})
-        for (std::string mode : {"", ".sat", ".add"}) {
-          const IntType part{"", 4 / count, is_signed};
-          unsigned width = 32 / count;
-          std::string type = is_signed ? ".s32" : ".u32";
-          check_table(op.name + std::to_string(count) + type + type + type + mode + " $d, $a, $b, $c;", 4,
-                      {4, 4, 4}, cross({values, values, {0, 0x1000}}), [&](const Row& r) {
-                        uint64_t merged = 0, sum = r[2];
-                        for (unsigned i = 0; i < count; ++i) {
-                          Wide t = op.of(static_cast<int64_t>(part.value(r[0] >> width * i)),
-                                         static_cast<int64_t>(part.value(r[1] >> width * i)));
-                          if (mode == ".sat") t = std::clamp(t, part.lowest(), part.highest());
-                          merged |= (static_cast<uint64_t>(t) & ((1ull << width) - 1)) << width * i;
-                          sum += static_cast<uint64_t>(t);
-                        }
-                        return mode == ".add" ? sum : merged;
-                      });
-        }
 }

@@ -52,15 +52,11 @@ size_t peak_of(const std::string& body, const std::string& shared, unsigned ctas
 
 // How much of that the checker needs.
 size_t checker_bytes(const std::string& body, const std::string& shared, unsigned ctas, size_t least_growth) {
-  emu::Report& report = emu::Report::instance();
-  report.clear();
-  report.quiet = true;
+  const emu_test::QuietReport report;
   emu::check::Checker checker;
   checker.least_growth = least_growth;
   const size_t with = peak_of(body, shared, ctas, &checker), without = peak_of(body, shared, ctas, nullptr);
   CHECK(report.findings().empty());
-  report.clear();
-  report.quiet = false;
   return with > without ? with - without : 0;
 }
 

@@ -58,11 +58,11 @@ std::string text_of(const std::string& opcode, const std::vector<std::string>& m
 }  // namespace
 
 TEST_CASE("forms: a pattern has no empty and no repeated choice, and every row a decoder") {
-  for (auto& [opcode, rows] : rows_by_opcode())
-    for (auto& row : rows) {
+  for (auto& entry : rows_by_opcode())
+    for (auto& row : entry.second) {
       CAPTURE(row.text());
       CHECK((row.form->decode != nullptr));
-      CHECK_FALSE(opcode.empty());
+      CHECK_FALSE(entry.first.empty());
       for (auto& slot : row.pattern.slots) {
         std::set<std::string> distinct(slot.choices.begin(), slot.choices.end());
         CHECK(distinct.size() == slot.choices.size());
@@ -73,8 +73,9 @@ TEST_CASE("forms: a pattern has no empty and no repeated choice, and every row a
 
 TEST_CASE("forms: no two rows match one text") {
   size_t texts = 0;
-  for (auto& [opcode, rows] : rows_by_opcode())
-    for (auto& row : rows) {
+  for (auto& entry : rows_by_opcode())
+    for (auto& row : entry.second) {
+      const std::string& opcode = entry.first;
       std::string problem;
       std::vector<std::string> modifiers;
       auto check = [&](const std::vector<std::string>& m) {
@@ -82,7 +83,7 @@ TEST_CASE("forms: no two rows match one text") {
         if (!problem.empty()) return;
         if (!emu::matches(row.pattern, m, nullptr))
           problem = text_of(opcode, m) + " is not matched by its own row";
-        for (auto& other : rows)
+        for (auto& other : entry.second)
           if (&other != &row && other.knows(m) && emu::matches(other.pattern, m, nullptr))
             problem = text_of(opcode, m) + " is also matched by " + other.form->pattern;
       };
@@ -93,8 +94,9 @@ TEST_CASE("forms: no two rows match one text") {
 }
 
 TEST_CASE("forms: the types of a text keep their order") {
-  for (auto& [opcode, rows] : rows_by_opcode())
-    for (auto& row : rows) {
+  for (auto& entry : rows_by_opcode())
+    for (auto& row : entry.second) {
+      const std::string& opcode = entry.first;
       int type_slots = 0;
       for (auto& slot : row.pattern.slots) type_slots += emu::type_from(slot.choices[0]) != emu::Type::none;
       if (type_slots < 2) continue;

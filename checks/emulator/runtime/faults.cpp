@@ -2,10 +2,8 @@
 // Each in a process of its own: a fault ends the device's work for good.
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "runtime_support.hpp"
+#include "support/folder.hpp"
 
 using namespace runtime_test;
 
@@ -39,13 +37,6 @@ Ended child(const std::string& body, int exit_status = 0) {
   });
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // This executable once more, with a variable set: to run a case that is skipped otherwise, or nothing.
 Ended again(const char* name, const char* value, const char* test_case = nullptr) {
   return in_child([&] {
@@ -55,12 +46,6 @@ Ended again(const char* name, const char* value, const char* test_case = nullptr
     return 99;
   });
 }
-
-struct TemporaryFile {
-  char path[32] = "/tmp/report_XXXXXX";
-  TemporaryFile() { close(mkstemp(path)); }
-  ~TemporaryFile() { unlink(path); }
-};
 
 }  // namespace
 
@@ -140,7 +125,7 @@ TEST_CASE(
 TEST_CASE("a failed call is no fault: status 0 remains 0") {
   Ended e = in_child([] {
     void* p = nullptr;
-    return cudaMalloc(&p, size_t{1} << 60) == cudaErrorMemoryAllocation && cudaGetLastError() != cudaSuccess
+    return cudaMalloc(&p, size_t{1} << 59) == cudaErrorMemoryAllocation && cudaGetLastError() != cudaSuccess
                ? 0
                : 5;
   });
@@ -207,10 +192,12 @@ TEST_CASE("device code without usable PTX: the message says how to compile") {
 }
 
 TEST_CASE("EMU_JSON gets the findings and the statistics at the end of the process") {
-  TemporaryFile report;
-  Ended e = again("EMU_JSON", report.path, "(child) a program that writes past its memory and ends with 0");
+  const check::Folder folder;
+  const std::string report = folder / "report.json";
+  Ended e =
+      again("EMU_JSON", report.c_str(), "(child) a program that writes past its memory and ends with 0");
   CHECK(e.status == 1);
-  std::string json = read_file(report.path);
+  std::string json = check::read_file(report);
   CHECK(contains(json, "{\"findings\":[{\"id\":\"out-of-bounds\""));
   CHECK(contains(json, "\"stats\":{\"launches\":1,"));
 }
@@ -228,9 +215,10 @@ TEST_CASE("a report that cannot be written ends the process with status 1") {
 TEST_CASE("EMU_PTX runs other device code for the kernels of a program, and refuses what lacks one") {
   const char* const kProgram = "(child) a program whose kernel stores what a variable of the file holds";
   const auto with = [&](const std::string& text) {
-    TemporaryFile file;
-    std::ofstream(file.path) << ".version 8.6\n.target sm_90a\n.address_size 64\n" << text;
-    return again("EMU_PTX", file.path, kProgram);
+    const check::Folder folder;
+    const std::string file = folder / "other.ptx";
+    std::ofstream(file) << ".version 8.6\n.target sm_90a\n.address_size 64\n" << text;
+    return again("EMU_PTX", file.c_str(), kProgram);
   };
   // nvcc names a file's own variables after its path: here the length of the prefix differs as well.
   const std::string variable = ".global .align 4 .u32 _ZN26_INTERNAL_0123_4_b_cu_long5valueE = 5;\n";
@@ -282,7 +270,10 @@ TEST_CASE("(child) a program that counts for ever" * doctest::skip()) {
 }
 
 TEST_CASE("bad values in the environment end the process before main, with status 2") {
-  for (auto [name, value] : {std::pair<const char*, const char*>{"EMU_SCHEDULE", "sideways"},
+  struct Setting {
+    const char *name, *value;
+  };
+  for (const Setting& bad : {Setting{"EMU_SCHEDULE", "sideways"},
                              {"EMU_SCHEDULE", "random:"},
                              {"EMU_TIME_LIMIT", "soon"},
                              {"EMU_TIME_LIMIT", "-1"},
@@ -291,18 +282,18 @@ TEST_CASE("bad values in the environment end the process before main, with statu
                              {"EMU_CHECK", "maybe"},
                              {"EMU_JSON", "/no/such/folder/report.json"},
                              {"EMU_JSON", ""}}) {
-    CAPTURE(name);
-    CAPTURE(value);
-    Ended e = again(name, value);
+    CAPTURE(bad.name);
+    CAPTURE(bad.value);
+    Ended e = again(bad.name, bad.value);
     CHECK(e.status == 2);
-    CHECK(contains(e.errors, std::string("bad environment: ") + name + "=" + value));
+    CHECK(contains(e.errors, std::string("bad environment: ") + bad.name + "=" + bad.value));
   }
-  for (auto [name, value] : {std::pair<const char*, const char*>{"EMU_SCHEDULE", "in-order"},
-                             {"EMU_SCHEDULE", "late"},
-                             {"EMU_SCHEDULE", "random:7"},
-                             {"EMU_TIME_LIMIT", "0.5"},
-                             {"EMU_CHECK", "off"}}) {
-    CAPTURE(value);
-    CHECK(again(name, value).status == 0);
+  for (const Setting& good : {Setting{"EMU_SCHEDULE", "in-order"},
+                              {"EMU_SCHEDULE", "late"},
+                              {"EMU_SCHEDULE", "random:7"},
+                              {"EMU_TIME_LIMIT", "0.5"},
+                              {"EMU_CHECK", "off"}}) {
+    CAPTURE(good.value);
+    CHECK(again(good.name, good.value).status == 0);
   }
 }

@@ -1,0 +1,39 @@
+// mov, cvta, isspacep, vector registers.
+#include "support.hpp"
+
+using namespace emu_test;
+
+TEST_CASE("vector registers: whole, and by element") {
+  auto out = run_one(
+      ".reg .v4 .u32 v;\n.reg .v2 .u32 %w<2>;\nld.global.v4.u32 v, [%in];\nst.global.v4.u32 [%out], v;\n"
+      "mov.u32 v.w, 9;\nadd.u32 v.x, v.y, v.w;\nst.global.v2.u32 [%out+16], {v.r, v.a};\n"
+      "{\n.reg .v2 .u32 v;\nmov.u32 v.x, 7;\nmov.u32 v.g, 8;\nmov.u32 %w1.x, v.y;\nmov.u32 %w1.y, v.x;\n}\n"
+      "st.global.v2.u32 [%out+24], %w1;\nst.global.u32 [%out+32], v.z;",
+      {1, 2, 3, 4}, 9);
+  CHECK(out == std::vector<uint32_t>{1, 2, 3, 4, 11, 9, 8, 7, 3});
+}
+
+TEST_CASE("mov: pack and unpack") {
+  auto out = run_one(
+      "mov.u32 %r1, 0x11223344;\nmov.u32 %r2, 0x55667788;\nmov.b64 %rd1, {%r1, %r2};\nmov.b64 {_, %r3}, "
+      "%rd1;\n"
+      "mov.b32 {%rs1, %rs2}, %r1;\nmov.b32 %r4, {%rs2, %rs1};\nst.global.u64 [%out], %rd1;\nst.global.v2.u32 "
+      "[%out+8], {%r3, %r4};");
+  CHECK(out == std::vector<uint32_t>{0x11223344u, 0x55667788u, 0x55667788u, 0x33441122u});
+}
+
+TEST_CASE("cvta and isspacep: generic addresses of shared and local memory") {
+  Options o;
+  o.declarations = ".shared .align 8 .b8 tile[64];\n";
+  auto out = Runner().run(
+      ".local .align 8 .b8 mine[32];\nmov.u64 %rd1, tile;\ncvta.shared.u64 %rd2, %rd1;\nst.u32 [%rd2+4], "
+      "77;\n"
+      "ld.shared.u32 %r1, [tile+4];\nmov.u64 %rd3, mine;\ncvta.local.u64 %rd4, %rd3;\nst.u32 [%rd4+8], 88;\n"
+      "ld.local.u32 %r2, [mine+8];\nisspacep.shared %p1, %rd2;\nisspacep.global %p2, %rd2;\nisspacep.local "
+      "%p3, %rd4;\n"
+      "mov.u32 %r3, 0;\n@%p1 or.b32 %r3, %r3, 1;\n@%p2 or.b32 %r3, %r3, 2;\n@%p3 or.b32 %r3, %r3, 4;\n"
+      "cvta.to.shared.u64 %rd5, %rd2;\ncvt.u32.u64 %r4, %rd5;\nst.global.v4.u32 [%out], {%r1, %r2, %r3, "
+      "%r4};",
+      {}, o);
+  CHECK(out == std::vector<uint32_t>{77, 88, 5, 1024});
+}

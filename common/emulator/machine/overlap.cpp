@@ -1,0 +1,82 @@
+// Events, compared with what is in flight.
+#include "emulator/machine/overlap.hpp"
+
+#include <algorithm>
+
+#include "emulator/machine/async.hpp"
+#include "emulator/machine/machine.hpp"
+#include "emulator/machine/mbarrier.hpp"
+
+namespace emu {
+
+namespace {
+
+bool is_load(const AsyncOp& op) {
+  return op.kind == AsyncOp::Kind::cp_async || op.kind == AsyncOp::Kind::bulk_load ||
+         op.kind == AsyncOp::Kind::tensor_load;
+}
+bool is_store(const AsyncOp& op) {
+  return op.kind == AsyncOp::Kind::bulk_store || op.kind == AsyncOp::Kind::tensor_store;
+}
+
+void raise(uint64_t& most, uint64_t value) {
+  most = std::max(most, value);
+}
+
+}  // namespace
+
+void Overlap::on_launch(Machine&, const Program&, const LaunchConfig&) {
+  loads_.clear();
+  warps_.clear();
+  of_copies_.clear();
+}
+
+void Overlap::on_cta_end(Cta& cta) {
+  for (const auto& warp : cta.warps) warps_.erase(warp.get());
+  for (const auto& [address, bar] : cta.mbarriers) of_copies_.erase(&bar);
+}
+
+void Overlap::on_async_issue(AsyncOp& op) {
+  OfWarp& warp = warps_[op.warp];
+  if (op.barrier) of_copies_.insert(op.barrier);
+  if (is_load(op)) loads_[&op.warp->cta] += op.bytes;
+  if (op.kind == AsyncOp::Kind::cp_async) warp.cp_async_bytes += op.bytes;
+  if (is_store(op)) raise(stats_.copy_bytes_ahead_of_store, loads_[&op.warp->cta]);
+  if (op.kind == AsyncOp::Kind::wgmma) {
+    raise(stats_.wgmma_groups_ahead, warp.products);
+    warp.open = true;
+  }
+}
+
+void Overlap::on_async_complete(AsyncOp& op) {
+  if (is_load(op)) loads_[&op.warp->cta] -= op.bytes;
+  if (op.kind == AsyncOp::Kind::cp_async) warps_[op.warp].cp_async_bytes -= op.bytes;
+}
+
+void Overlap::on_mbarrier_wait(Warp& w, const Inst&, uint32_t, Mbarrier& bar, uint64_t, bool result, bool) {
+  if (result && of_copies_.count(&bar)) raise(stats_.copy_bytes_ahead, loads_[&w.cta]);
+}
+
+void Overlap::on_commit(Warp& w, const Inst&, uint32_t, GroupKind kind) {
+  OfWarp& warp = warps_[&w];
+  if (kind != GroupKind::wgmma || !warp.open) return;
+  warp.open = false;
+  ++warp.products;
+}
+
+void Overlap::on_group_wait(Warp& w, const Inst&, uint32_t, GroupKind kind, uint32_t n, bool) {
+  OfWarp& warp = warps_[&w];
+  if (kind == GroupKind::cp_async) raise(stats_.copy_bytes_ahead, warp.cp_async_bytes);
+  if (kind == GroupKind::wgmma) warp.products = std::min<uint64_t>(warp.products, n);
+}
+
+void Overlap::on_registers(Warp& w, const Inst&, unsigned) {
+  OfWarp& warp = warps_[&w];
+  stats_.setmaxnreg_warps += !warp.moved_registers;
+  warp.moved_registers = true;
+  uint64_t sum = 0;
+  for (const auto& other : w.cta.warps) sum += 32ull * other->registers;
+  raise(stats_.setmaxnreg_registers, sum);
+}
+
+}  // namespace emu
