@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import traces
 from workbook.timeline import Malformed, make_page, write_figure
 from workbook.timeline.read import read
-from workbook.timeline.view import view
+from workbook.timeline.view import load, view
 
 
 class Steps(traces.Folder):
@@ -51,6 +51,14 @@ class Steps(traces.Folder):
         stage = self.seen()["stages"][0]
         self.assertEqual([t["name"] for t in stage["tiles"]], ["a", "b"])
         self.assertEqual(stage["full"], 0)
+
+    def test_an_offset_into_a_block_is_no_name(self):
+        made = traces.trace()
+        for event in made["events"]:
+            if "place" in event:
+                event["place"] = "smem" if event["map"] == 0 else "smem+1024"
+        tiles = view(read(traces.written(self.folder, "t.json", made)), "a run")["stages"][0]["tiles"]
+        self.assertEqual([t["name"] for t in tiles], ["map 0", "map 1"])
 
     def test_the_right_answer_of_a_question_is_the_flip(self):
         seen = self.seen(steps=2)
@@ -108,6 +116,22 @@ class Malformations(traces.Folder):
             path.write_text(text[:len(text) * part // 20], encoding="utf-8")
             with self.assertRaises(Malformed):
                 read(path)
+
+    def test_whatever_stands_in_a_field_it_is_refused_or_shown(self):
+        path = traces.written(self.folder, "t.json", traces.trace(waits=False))
+        text, shown = path.read_text(encoding="utf-8"), 0
+        for odd in (None, "x", -1, 10 ** 12, [], {}, [[]], 1.5, True):
+            for at in range(1, len(json.loads(text)["events"])):
+                made = json.loads(text)
+                event = made["events"][at]
+                key = sorted(event)[at % len(event)]
+                event[key] = odd
+                path.write_text(json.dumps(made), encoding="utf-8")
+                try:
+                    shown += bool(load(path, "a run")["beats"])
+                except Malformed as problem:
+                    self.assertIn("record it again", str(problem))
+        self.assertGreater(shown, 10)
 
     def test_the_page_says_it_and_so_does_the_caller(self):
         (self.folder / "cut.json").write_text('{"format":', encoding="utf-8")
