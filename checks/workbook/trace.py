@@ -109,7 +109,7 @@ def trace_lesson(wanted):
             runs.append((path, f"worked lesson {one.number}"))
         elif one is lesson:
             raise Stop("nothing was recorded", ("why", f"the program {done.ended()} before a kernel ran: {done.output.strip()[-300:]}"))
-    return publish(lesson.number, runs, f"Lesson {lesson.name.replace('_', ' ')}")
+    return publish(lesson.number, runs, f"Lesson {lesson.number}: {lesson.name[3:].replace('_', ' ')}")
 
 
 def trace_file(name):

@@ -1,6 +1,11 @@
 """A small trace made by hand: one stage, one full barrier, tiles a and b, as many K steps as are asked for."""
 
 import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import tree  # noqa: F401, puts the tool on the path
 
 SOURCE = ["__global__ void gemm() {", "  mbarrier_init(&smem.full_bar, 1);", "  __syncthreads();",
           "  mbarrier_arrive_expect_tx(&smem.full_bar, 2048);", "  copy(smem.a, &tmap_a);", "  copy(smem.b, &tmap_b);",
@@ -82,3 +87,12 @@ def written(folder, name, made):
     path = folder / name
     path.write_text(json.dumps(made), encoding="utf-8")
     return path
+
+
+class Folder(unittest.TestCase):
+    """Each test has a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="timeline.")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)

@@ -3,8 +3,7 @@
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from .read import read
-from .view import view
+from .view import load
 
 WIDTH, LABELS, RIGHT = 860, 128, 12
 ROW = {"issuer": 20, "engine": 17, "stage": 22, "tensor": 18, "store": 17, "warps": 7}
@@ -118,4 +117,4 @@ def draw(runs, title):
 
 def write_figure(traces, out, title):
     """Draws `traces`, [(path, heading)], one under the other. Raises Malformed."""
-    Path(out).write_text(draw([(view(read(path), heading or title), heading) for path, heading in traces], title), encoding="utf-8")
+    Path(out).write_text(draw([(load(path, heading or title), heading) for path, heading in traces], title), encoding="utf-8")

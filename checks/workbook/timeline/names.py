@@ -3,9 +3,22 @@
 import re
 
 
+OFFSET = re.compile(r"(\w+)\+\d+|0x\w+")
+
+
+def without_offsets(trace):
+    """Takes from the events what names no place: offsets into a block of shared memory, and the block's own name."""
+    places = [(event, key) for event in trace["events"] for key in ("place", "a", "b") if key in event]
+    offsets = [OFFSET.fullmatch(event[key]) for event, key in places]
+    blocks = {found[1] for found in offsets if found}
+    for (event, key), offset in zip(places, offsets):
+        if offset or event[key] in blocks:
+            event[key] = ""
+
+
 def short(name):
-    """The variable without its element: 'a' of 'a[2]' and of 'a[2]+64'; '' of an offset into a block, which names nothing."""
-    return "" if re.fullmatch(r"\w*\+\d+|0x\w+", name) else re.sub(r"\[.*|\+.*", "", name)
+    """The variable without its element: 'a' of 'a[2]' and of 'a[2]+64'."""
+    return re.sub(r"\[.*|\+.*", "", name)
 
 
 def tile_name(event, index=0):

@@ -5,8 +5,8 @@ import json
 import re
 from pathlib import Path
 
-from .read import Malformed, read
-from .view import view
+from .read import Malformed
+from .view import load
 
 FOLDER = Path(__file__).resolve().parent / "page"
 SCRIPTS = ("base.js", "scene.js", "lanes.js", "side.js", "predict.js", "app.js")
@@ -32,7 +32,7 @@ def make_page(traces, out, title="A run, step by step"):
     views, problems = [], []
     for path, name in traces:
         try:
-            views.append(view(read(path), name))
+            views.append(load(path, name))
         except Malformed as problem:
             problems.append(str(problem))
     if not views:

@@ -76,5 +76,8 @@ def check(trace):
                      "which is not there")
         for key in ("cta", "warp", "lanes", "copy", "product", "wait", "bytes", "pending", "phase", "count", "amount"):
             need(key not in event or whole(event[key]), f"event {number}: {key} is no number")
-        need(all(isinstance(r, list) and len(r) == 3 and all(map(whole, r)) for r in event.get("shared", [])),
+        need(all(isinstance(event.get(key, ""), str) for key in ("kind", "place", "a", "b", "group", "for", "text")),
+             f"event {number}: a text is none")
+        need(isinstance(event.get("shared", []), list)
+             and all(isinstance(r, list) and len(r) == 3 and all(map(whole, r)) for r in event.get("shared", [])),
              f"event {number}: its range of shared memory is broken")

@@ -1,9 +1,11 @@
 """A run as the page and the figure take it: made of a trace, with nothing left to decide."""
 
+from . import names
 from .beats import beats
 from .changes import Changes
 from .lanes import Lanes
 from .questions import questions
+from .read import AGAIN, Malformed, read
 from .stages import find
 from .words import Words
 
@@ -67,6 +69,7 @@ def tile(trace, row):
 
 
 def view(trace, title):
+    names.without_offsets(trace)
     barrier_names, stages = [b["name"] for b in trace["barriers"]], find(trace)
     all_beats = beats(trace)
     changes = Changes(trace, stages, barrier_names)
@@ -91,3 +94,12 @@ def view(trace, title):
         "files": [{"path": f["path"], "lines": f["lines"]} for f in trace["files"]],
         "lines": [{"file": r["file"], "line": r["line"], "instruction": r.get("instruction", "")} for r in trace["lines"]],
     }
+
+
+def load(path, title):
+    """The view of a trace file. Raises Malformed, also where every field can be read and they contradict each other."""
+    trace = read(path)
+    try:
+        return view(trace, title)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Malformed(f"{path}: its events contradict each other ({error!r}); {AGAIN}") from error
