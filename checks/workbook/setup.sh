@@ -154,8 +154,9 @@ find_doctest || doctest=
 case $doctest in "$build"/*) doctest= ;; esac
 # Without the packages of requirements.txt the system's Python does as well, and may have them.
 [ -e "$venv/.installed-requirements.txt" ] && python=$venv/bin/python
+# Ninja ends a name at an apostrophe when it reads what a file depends on, and then builds everything each time.
 generator="Unix Makefiles"
-have ninja && generator=Ninja
+case $root$build in *"'"*) ;; *) have ninja && generator=Ninja ;; esac
 new=$build/tools.env.new
 cat >"$new" <<END || die "cannot write $new" "why    the disk may be full"
 # Written by setup.sh: the tools this build folder uses, and what was asked of it.
