@@ -55,7 +55,8 @@ TEST_CASE("%lanemask: the lanes equal to, below and above the reader's") {
 }
 
 TEST_CASE("%clock: it goes on") {
-  const auto out =
-      run_one("mov.u32 %r1, %clock;\nmov.u32 %r2, %clock;\nst.global.v2.u32 [%out], {%r1, %r2};");
+  const auto out = run_one(
+      "mov.u32 %r1, %clock;\nmov.u32 %r3, 0;\nLOOP: add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 20000;\n"
+      "@%p1 bra LOOP;\nmov.u32 %r2, %clock;\nst.global.v2.u32 [%out], {%r1, %r2};");
   CHECK(out[1] > out[0]);
 }

@@ -12,7 +12,7 @@ emu::Stats seen(const std::string& body, unsigned threads = 1) {
   o.threads = threads;
   o.in_words = 8;
   o.schedule = "late";
-  o.declarations = ".shared .align 1024 .b8 tile[2048];\n.shared .align 8 .b64 bar[2];\n";
+  o.declarations = ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar[2];\n";
   Runner r;
   emu::Statistics numbers;
   emu::Overlap overlap(numbers.stats());
@@ -60,8 +60,9 @@ TEST_CASE("overlap: groups of wgmma that are in flight when the next is issued")
         "wgmma.commit_group.sync.aligned;\n";
     const uint64_t descriptor =
         uint64_t{1} << 62 | uint64_t{64} << 32 | uint64_t{1} << 16 | emu::kSharedBase >> 4;
-    return seen("mov.u64 %rd1, " + std::to_string(descriptor) + ";\nwgmma.fence.sync.aligned;\n" + product +
-                    between + product + "wgmma.wait_group.sync.aligned 0;",
+    return seen("mov.u32 %r1, tile;\nmov.u64 %rd1, " + std::to_string(descriptor) +
+                    ";\nwgmma.fence.sync.aligned;\n" + product + between + product +
+                    "wgmma.wait_group.sync.aligned 0;",
                 128)
         .wgmma_groups_ahead;
   };
