@@ -36,6 +36,15 @@ TEST_CASE("a full and an empty barrier per stage; a stage is handed back once by
               "a K tile is a phase of each barrier");
 }
 
+TEST_CASE("registers move: every warp executes setmaxnreg, and the sums fit") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 4)});
+  const double warps = run.consumer_threads() / 32 + 4;  // and those of the producer's warpgroup
+  expect_stat(run, "setmaxnreg.warps", warps, "every warp of a warpgroup executes setmaxnreg");
+  expect_stat(run, "setmaxnreg.registers", 1, 65536,
+              "all warps of a CTA together have no more than an SM has");
+}
+
 TEST_SUITE("project") {
   TEST_CASE("the larger tile reads 3/4 of lesson 06's bytes, in half the wgmma and with fewer instructions") {
     NEEDS_EMULATOR();
