@@ -52,13 +52,19 @@ class Steps(traces.Folder):
         self.assertEqual([t["name"] for t in stage["tiles"]], ["a", "b"])
         self.assertEqual(stage["full"], 0)
 
-    def test_an_offset_into_a_block_is_no_name(self):
-        made = traces.trace()
-        for event in made["events"]:
-            if "place" in event:
-                event["place"] = "smem" if event["map"] == 0 else "smem+1024"
-        tiles = view(read(traces.written(self.folder, "t.json", made)), "a run")["stages"][0]["tiles"]
-        self.assertEqual([t["name"] for t in tiles], ["map 0", "map 1"])
+    def test_a_block_that_holds_tiles_of_both_matrices_names_none(self):
+        def tiles(*places):
+            made = traces.trace()
+            for event in made["events"]:
+                if "place" in event:
+                    event["place"] = places[event["map"]]
+                elif event["e"] == "product":
+                    event["a"], event["b"] = places[0] + "+512", places[1]
+            return [t["name"] for t in view(read(traces.written(self.folder, "t.json", made)), "a run")["stages"][0]["tiles"]]
+
+        self.assertEqual(tiles("smem", "smem+1024"), ["map 0", "map 1"])
+        self.assertEqual(tiles("a", "b"), ["a", "b"])
+        self.assertEqual(tiles("tiles_a[1]", "tiles_b[1]"), ["tiles_a", "tiles_b"])
 
     def test_the_right_answer_of_a_question_is_the_flip(self):
         seen = self.seen(steps=2)

@@ -3,22 +3,21 @@
 import re
 
 
-OFFSET = re.compile(r"(\w+)\+\d+|0x\w+")
-
-
-def without_offsets(trace):
-    """Takes from the events what names no place: offsets into a block of shared memory, and the block's own name."""
-    places = [(event, key) for event in trace["events"] for key in ("place", "a", "b") if key in event]
-    offsets = [OFFSET.fullmatch(event[key]) for event, key in places]
-    blocks = {found[1] for found in offsets if found}
-    for (event, key), offset in zip(places, offsets):
-        if offset or event[key] in blocks:
-            event[key] = ""
-
-
 def short(name):
     """The variable without its element: 'a' of 'a[2]' and of 'a[2]+64'."""
     return re.sub(r"\[.*|\+.*", "", name)
+
+
+def without_blocks(trace):
+    """Takes from the events the names that tell no tile from another: of a block in which tiles of two matrices lie."""
+    places = [(event, key) for event in trace["events"] for key in ("place", "a", "b") if key in event]
+    holds = {}  # by name: the matrices of which it holds tiles
+    for event, key in places:
+        holds.setdefault(short(event[key]), set()).add((key, event.get("map")))
+    for event, key in places:
+        mine = holds[short(event[key])]
+        if len({of for k, of in mine if k == "place"}) > 1 or len({k for k, _ in mine} & {"a", "b"}) > 1 or event[key].startswith("0x"):
+            event[key] = ""
 
 
 def tile_name(event, index=0):

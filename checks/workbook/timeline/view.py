@@ -69,7 +69,7 @@ def tile(trace, row):
 
 
 def view(trace, title):
-    names.without_offsets(trace)
+    names.without_blocks(trace)
     barrier_names, stages = [b["name"] for b in trace["barriers"]], find(trace)
     all_beats = beats(trace)
     changes = Changes(trace, stages, barrier_names)
