@@ -173,8 +173,9 @@ TEST_CASE("trace: the launch with an error is kept, else the first one that is w
 
 TEST_CASE("trace: bytes that an instruction takes from a barrier are no copy's") {
   const Trace trace = record(kInit + by_thread_0("A", kExpect + kCopy) + wait("W", 0) +
-                                 by_thread_0("B", "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r2], 8;\n"
-                                                  "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r2], 8;\n"),
+                                 by_thread_0("B",
+                                             "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r2], 8;\n"
+                                             "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r2], 8;\n"),
                              options(64, "late"));
   std::vector<int64_t> copies;
   for (const Event& e : trace.events)
