@@ -39,7 +39,7 @@ def disk_full():
 def shown(path):
     """A path as a reader of the checkout writes it."""
     try:
-        return str(Path(path).relative_to(ROOT))
+        return str(Path(os.path.normpath(path)).relative_to(ROOT))
     except ValueError:
         return str(path)
 

@@ -11,8 +11,8 @@ HEADS = ("  device", "  problem", "  kernel", "  result", "  time", "  cuBLASLt"
 
 
 def short(text):
-    """Paths of the checkout as a reader of it writes them."""
-    return text.replace(f"{base.ROOT}/", "")
+    """Paths of the checkout as a reader of it writes them; a compiler may have written build/../lessons for lessons."""
+    return re.sub(r"(?<=/)[^/\s]+/\.\./", "", text).replace(f"{base.ROOT}/", "")
 
 
 def snippet(file, line, context=CONTEXT):

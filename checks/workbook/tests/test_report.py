@@ -33,6 +33,14 @@ class Report(Tree):
         self.assertNotIn(str(self.root), said)
         self.assertLessEqual(said.count("\n"), 20)
 
+    def test_a_path_is_told_as_it_is_however_the_compiler_came_to_it(self):
+        roundabout = f"{self.root}/build/../lessons/01_first/01_first.cu"
+        (self.root / "build").mkdir()
+        self.finding.update(file=roundabout, where=f"{roundabout}:7  CTA", state=f"before at {roundabout}:12")
+        said = self.text({}, [self.finding])
+        self.assertIn("\n  lessons/01_first/01_first.cu:7\n", said)
+        self.assertIn("before at lessons/01_first/01_first.cu:12", said)
+
     def test_the_students_line_comes_first_where_a_helper_was_inlined(self):
         helper = self.write("common/helper.cuh", "one\ntwo\n")
         self.finding.update(file=str(helper), line=2, chain=[{"file": str(f), "line": n} for f, n in ((helper, 2), (self.source, 9))])
