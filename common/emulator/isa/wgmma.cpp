@@ -319,7 +319,8 @@ struct RegisterFile {
 };
 RegisterFile register_file(const Warp& w) {
   RegisterFile file;
-  for (size_t i = static_cast<size_t>(w.index) % kRegisterFiles; i < w.cta.warps.size(); i += kRegisterFiles) {
+  for (size_t i = static_cast<size_t>(w.index) % kRegisterFiles; i < w.cta.warps.size();
+       i += kRegisterFiles) {
     const Warp& other = *w.cta.warps[i];
     file.pool += w.program.launch_registers;
     if (&other != &w && other.live) file.others += other.registers;
