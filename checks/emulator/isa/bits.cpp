@@ -144,8 +144,10 @@ TEST_CASE("bfe, bfi: positions and lengths up to 255 and past the word") {
     for (bool is_signed : {false, true})
       check_table("bfe." + ((is_signed ? "s" : "u") + w) + " $d, $a, $b, $c;", bytes, {bytes, 4, 4},
                   cross({edges(), places, places}), [&](const Row& r) {
-                    unsigned pos = r[1] & 255, len = r[2] & 255;
-                    uint64_t sign = is_signed && len ? bit(r[0], std::min(pos + len - 1, width - 1)) : 0,
+                    const uint64_t field = bytes == 8 ? ~0u : 255;  // recorded/bit_fields.txt
+                    uint64_t pos = r[1] & field, len = r[2] & field;
+                    uint64_t sign = is_signed && len ? bit(r[0], std::min<uint64_t>(pos + len - 1, width - 1))
+                                                     : 0,
                              d = 0;
                     for (unsigned i = 0; i < width; ++i)
                       d |= (i < len && pos + i < width ? bit(r[0], pos + i) : sign) << i;
@@ -154,7 +156,8 @@ TEST_CASE("bfe, bfi: positions and lengths up to 255 and past the word") {
     check_table("bfi.b" + w + " $d, $a, $b, $c, $e;", bytes, {bytes, bytes, 4, 4},
                 cross({{0, ~0ull, 0x123456789ABCDEF0}, {0, ~0ull, 0xDEADBEEFCAFEF00D}, places, places}),
                 [&](const Row& r) {
-                  unsigned pos = r[2] & 255, len = r[3] & 255;
+                  const uint64_t field = bytes == 8 ? ~0u : 255;
+                  uint64_t pos = r[2] & field, len = r[3] & field;
                   uint64_t f = r[1];
                   for (unsigned i = 0; i < len && pos + i < width; ++i)
                     f = (f & ~(1ull << (pos + i))) | bit(r[0], i) << (pos + i);

@@ -13,6 +13,20 @@ TEST_CASE("vector registers: whole, and by element") {
   CHECK(out == std::vector<uint32_t>{1, 2, 3, 4, 11, 9, 8, 7, 3});
 }
 
+TEST_CASE("mov.v2, mov.v4: element by element, as if at once") {
+  const auto out = run_one(
+      ".reg .v2 .b32 pair, copy;\nld.global.v2.u32 {%r1, %r2}, [%in];\nmov.v2.u32 {%r1, %r2}, {%r2, %r1};\n"
+      "mov.v2.b32 pair, {%r1, 5};\nmov.v2.b32 copy, pair;\nst.global.v2.u32 [%out], {%r1, %r2};\n"
+      "st.global.v2.u32 [%out+8], copy;\nmov.b64 %rd1, 0x0004000300020001;\nmov.b64 {%rs1, %rs2, %rs3, %rs4}, %rd1;\n"
+      "mov.v4.u16 {%rs1, _, %rs3, %rs4}, {%rs4, %rs3, %rs2, %rs1};\nmov.b64 %rd1, {%rs1, %rs2, %rs3, %rs4};\n"
+      "st.global.b64 [%out+16], %rd1;",
+      {1, 2}, 6);
+  CHECK(out == std::vector<uint32_t>{2, 1, 2, 5, 0x00020004, 0x00010002});
+  for (const char* bad : {"mov.v2.u32 {%r1, %r2}, %rd1;", "mov.v4.u32 {%r1, %r2, %r3, %r4}, {%r1, %r2};",
+                          "mov.v2.u32 {%r1, %r2}, 5;", "mov.v2.u32 {%r1, %rs1}, {%r1, %r2};"})
+    CHECK(Runner().fault(bad).id == emu::Id::unsupported_instruction);
+}
+
 TEST_CASE("mov: pack and unpack") {
   auto out = run_one(
       "mov.u32 %r1, 0x11223344;\nmov.u32 %r2, 0x55667788;\nmov.b64 %rd1, {%r1, %r2};\nmov.b64 {_, %r3}, "

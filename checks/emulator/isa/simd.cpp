@@ -39,3 +39,32 @@ TEST_CASE("vabsdiff, vadd, vavrg ... on bytes and half words, merged or summed")
                       });
         }
 }
+
+TEST_CASE("vshl, vshr: clamped or wrapped amounts, saturation, and a second operation") {
+  const std::vector<uint64_t> values = {0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0x12345678},
+                              amounts = {0, 1, 31, 32, 33, 64};
+  for (bool left : {false, true})
+    for (bool from_signed : {false, true})
+      for (bool to_signed : {false, true})
+        for (bool wrap : {false, true})
+          for (std::string second : {"", ".add", ".min", ".max", "sat"}) {
+            const bool saturate = second == "sat";
+            if (saturate && left) continue;
+            const IntType from{"", 4, from_signed}, to{"", 4, to_signed};
+            const std::string text = std::string(left ? "vshl" : "vshr") + (to_signed ? ".s32" : ".u32") +
+                                     (from_signed ? ".s32" : ".u32") + ".u32" + (saturate ? ".sat" : "") +
+                                     (wrap ? ".wrap" : ".clamp") + (saturate ? "" : second) + " $d, $a, $b" +
+                                     (second.empty() || saturate ? ";" : ", $c;");
+            check_table(text, 4, {4, 4, 4}, cross({values, amounts, {0, 7, 0x80000001}}), [&](const Row& r) {
+              const unsigned by = wrap ? r[1] & 31 : std::min<unsigned>(static_cast<unsigned>(r[1]), 32);
+              Wide t = left ? from.value(r[0]) * (Wide{1} << by) : from.value(r[0]) >> by;
+              if (saturate) t = std::clamp(t, to.lowest(), to.highest());
+              t = to.value(static_cast<uint32_t>(t));
+              const Wide c = to.value(r[2]);
+              return static_cast<uint64_t>(second == ".add"   ? t + c
+                                           : second == ".min" ? std::min(t, c)
+                                           : second == ".max" ? std::max(t, c)
+                                                              : t);
+            });
+          }
+}

@@ -1,5 +1,5 @@
 // The PTX reader takes any text: what is too large, too deep or broken is refused with its line, quickly.
-#include <chrono>
+#include <ctime>
 
 #include "support.hpp"
 
@@ -12,7 +12,7 @@ const std::string kHead = ".version 8.6\n.target sm_90a\n.address_size 64\n";
 // The finding for a module with one kernel `k`; id none when every kernel is decoded.
 emu::Finding read(const std::string& text) {
   emu::Finding none(emu::Id::none);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: others may use the machine
   try {
     const emu::Module module = emu::parse_ptx(text);
     for (const emu::Function& f : module.functions)
@@ -22,7 +22,7 @@ emu::Finding read(const std::string& text) {
     CHECK(!none.where.empty());
     CHECK(!none.hint.empty());
   }
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
+  CHECK(std::clock() - start < 3 * CLOCKS_PER_SEC);
   return none;
 }
 

@@ -459,3 +459,50 @@ TEST_CASE("__cudaUnregisterFatBinary takes a program's kernels and variables awa
   CHECK(cudaGetSymbolAddress(&address, gone) == cudaErrorInvalidSymbol);
   cudaGetLastError();
 }
+
+TEST_CASE("cuModuleLoadData: a module of PTX text, its kernels, variables and end") {
+  const std::string ptx =
+      ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 4 .u32 base = 40;\n" +
+      kernel_text("add", "ld.global.u32 %r1, [base];\nadd.u32 %r1, %r1, 2;\nst.global.u32 [%rd1], %r1;");
+  CUmodule module = nullptr;
+  CUfunction add = nullptr, none = nullptr;
+  REQUIRE(cuModuleLoadData(&module, ptx.c_str()) == CUDA_SUCCESS);
+  CHECK(cuModuleGetFunction(&add, module, "add") == CUDA_SUCCESS);
+  CHECK(cuModuleGetFunction(&none, module, "subtract") == CUDA_ERROR_NOT_FOUND);
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  CHECK(cuModuleGetGlobal(&base, &bytes, module, "base") == CUDA_SUCCESS);
+  CHECK(bytes == 4);
+  CHECK(cuModuleGetGlobal(&base, &bytes, module, "nothing") == CUDA_ERROR_NOT_FOUND);
+  Buffer b(1);
+  void* arguments[] = {&b.pointer};
+  CHECK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr) == CUDA_SUCCESS);
+  int got = 0;
+  CHECK(cudaMemcpy(&got, b.pointer, 4, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(got == 42);
+  const int other = 1;
+  CHECK(cuMemcpyHtoD(base, &other, 4) == CUDA_SUCCESS);
+  size_t size = sizeof b.pointer;
+  void* packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &b.pointer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                    CU_LAUNCH_PARAM_END};
+  CHECK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, packed) == CUDA_SUCCESS);
+  CHECK(cudaMemcpy(&got, b.pointer, 4, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(got == 3);
+  CHECK(cuLaunchKernel(add, 1, 1, 1, 4096, 1, 1, 0, nullptr, arguments, nullptr) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+  CHECK(cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE);
+  CHECK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr) != CUDA_SUCCESS);
+}
+
+TEST_CASE("cuModuleLoadData answers with a code to what it cannot load, and the device goes on") {
+  Program::instance();
+  CUmodule module = nullptr;
+  CHECK(cuModuleLoadData(&module, ".version 8.6\n.target sm_90a\n.visible .entry k() { frobnicate; }") ==
+        CUDA_ERROR_INVALID_PTX);
+  CHECK(emu::runtime::last_explanation().find("frobnicate") != std::string::npos);
+  CHECK(cuModuleLoadData(&module, "nonsense") == CUDA_ERROR_INVALID_PTX);
+  CHECK(cuModuleLoadData(&module, "\177ELF...") == CUDA_ERROR_NO_BINARY_FOR_GPU);
+  CHECK(cuModuleLoadData(nullptr, "") == CUDA_ERROR_INVALID_VALUE);
+  CHECK(module == nullptr);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}

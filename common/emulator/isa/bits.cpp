@@ -96,13 +96,18 @@ struct Brev {
   }
 };
 
-// bfe d, a, b, c: c bits of a from bit b (both taken modulo 256); bits above the word are zero or the sign, which
-// is bit min(b + c - 1, msb) of a.
+// A position or length of bfe and bfi. The 32-bit forms take it modulo 256, as the manual says; the 64-bit forms take all
+// of it (checks/recorded/bit_fields.txt), so that what is beyond the word stays beyond it.
+template <class T>
+uint32_t place(uint32_t v) {
+  return sizeof(T) == 8 ? std::min(v, 255u) : v & 0xFF;
+}
+// bfe d, a, b, c: c bits of a from bit b; bits above the word are zero or the sign, which is bit min(b + c - 1, msb) of a.
 struct Bfe {
   template <class T>
   static T of(T a, uint32_t b, uint32_t c) {
     constexpr uint32_t kMsb = 8 * sizeof(T) - 1;
-    uint32_t pos = b & 0xFF, len = c & 0xFF;
+    uint32_t pos = place<T>(b), len = place<T>(c);
     bool sign = std::is_signed_v<T> && len != 0 && (a >> std::min(pos + len - 1, kMsb) & 1);
     Bits<T> field = pos > kMsb ? 0 : static_cast<Bits<T>>(a) >> pos;
     uint32_t present = pos > kMsb ? 0 : std::min(len, kMsb + 1 - pos);  // bits that come from a
@@ -110,12 +115,12 @@ struct Bfe {
     return static_cast<T>(sign ? field | ~mask : field & mask);
   }
 };
-// bfi f, a, b, c, d: the low d bits of a inserted into b from bit c (c and d modulo 256).
+// bfi f, a, b, c, d: the low d bits of a inserted into b from bit c.
 struct Bfi {
   template <class T>
   static T of(T a, T b, uint32_t c, uint32_t d) {
     constexpr uint32_t kBits = 8 * sizeof(T);
-    uint32_t pos = c & 0xFF, len = d & 0xFF;
+    uint32_t pos = place<T>(c), len = place<T>(d);
     if (pos >= kBits || len == 0) return b;
     T mask = (len >= kBits ? ~T{0} : (T{1} << len) - 1) << pos;
     return static_cast<T>((b & ~mask) | ((a << pos) & mask));

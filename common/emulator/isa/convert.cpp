@@ -146,12 +146,44 @@ double saturate(double v) {
   return v > 0 ? std::min(v, 1.0) : 0.0;
 }  // .sat: [0, 1], NaN becomes +0
 
+// A NaN that is converted from or to f64 keeps its sign and the payload that there is room for, and is quiet then; bf16
+// bits are the upper half of f32's. Everything else makes the canonical NaN (checks/recorded/nan_bits.txt).
+template <Type kFrom, Type kTo>
+constexpr bool kKeepsNan = kFrom == Type::f64 || kTo == Type::f64 ||
+                           (kFrom == Type::bf16 && kTo == Type::f32);
+template <Type kFrom, Type kTo>
+typename Target<kTo>::Stored kept_nan(uint64_t bits) {
+  if constexpr (kFrom == Type::bf16 && kTo == Type::f32) {
+    return bit_cast<float>(static_cast<uint32_t>(bits << 16));
+  } else {
+    uint64_t nan = bits;  // as f64
+    if constexpr (kFrom == Type::f32)
+      nan = (bits >> 31 & 1) << 63 | (bits & 0x7FFFFFFF) << 29 | 0x7FF0000000000000ull;
+    else if constexpr (kFrom == Type::f16)
+      nan = (bits >> 15 & 1) << 63 | (bits & 0x7FFF) << 42 | 0x7FF0000000000000ull;
+    else if constexpr (kFrom == Type::bf16)
+      nan = (bits >> 15 & 1) << 63 | (bits & 0x7FFF) << 45 | 0x7FF0000000000000ull;
+    nan |= 0x0008000000000000ull;
+    if constexpr (kTo == Type::f64)
+      return bit_cast<double>(nan);
+    else if constexpr (kTo == Type::f32)
+      return bit_cast<float>(static_cast<uint32_t>(nan >> 63 << 31 | 0x7F800000 | (nan >> 29 & 0x7FFFFF)));
+    else if constexpr (kTo == Type::f16)
+      return static_cast<uint16_t>(nan >> 63 << 15 | 0x7C00 | (nan >> 42 & 0x3FF));
+    else
+      return static_cast<uint16_t>(nan >> 63 << 15 | 0x7F80 | (nan >> 45 & 0x7F));
+  }
+}
+
 template <Type kFrom, Type kTo>
 Flow float_to_float(Warp& w, const Inst& in, uint32_t mask) {
   Round r = round_in(in);
   auto d = w.lanes<typename Target<kTo>::Stored>(in.d);
   for_lanes(mask, [&](int l) {
     double v = Source<kFrom>::of(load_bits(w, in, l), in.flags);
+    if constexpr (kKeepsNan<kFrom, kTo>) {
+      if (v != v && !(in.flags & kSat)) return d.set(l, kept_nan<kFrom, kTo>(load_bits(w, in, l)));
+    }
     if (in.flags & kIntegral) v = round_integral(v, r);
     if (in.flags & kSat) v = saturate(v);
     if (in.flags & kRelu) v = v <= 0 ? 0.0 : v;  // NaN stays
@@ -194,11 +226,8 @@ struct F32ToBf16 {
   static uint16_t of(float a) { return bf16_nearest(a); }
 };
 template <class From, class To>
-struct Nearest {  // the host converts to the nearest, ties to even
+struct Nearest {  // the host converts to the nearest, ties to even, and keeps sign and payload of a NaN
   static To of(From a) { return static_cast<To>(a); }
-};
-struct F64ToF32 {
-  static float of(double a) { return canonical(static_cast<float>(a)); }
 };
 template <class To>
 struct TruncateF32 {
@@ -219,7 +248,7 @@ Exec frequent(Type to, Type from, const Inst& in) {
     if (to == Type::bf16 && from == Type::f32) return unary<F32ToBf16, float>;
     if (to == Type::f32 && from == Type::s32) return unary<Nearest<int32_t, float>, int32_t>;
     if (to == Type::f32 && from == Type::u32) return unary<Nearest<uint32_t, float>, uint32_t>;
-    if (to == Type::f32 && from == Type::f64) return unary<F64ToF32, double>;
+    if (to == Type::f32 && from == Type::f64) return unary<Nearest<double, float>, double>;
     if (to == Type::f64 && from == Type::s32) return unary<Nearest<int32_t, double>, int32_t>;
     if (to == Type::f64 && from == Type::u32) return unary<Nearest<uint32_t, double>, uint32_t>;
   }

@@ -74,7 +74,23 @@ struct FmaNearest32 {  // without the call of the library's function
   static float of(float a, float b, float c) { return static_cast<float>(fma_to_odd(a, b, c)); }
 };
 
-// One operation with its modifiers. An f32 NaN is the canonical one.
+// What becomes of NaNs (checks/recorded/nan_bits.txt). An f32 NaN is the canonical one. f64 hands the NaN of an operand on,
+// quiet, with its sign and payload: that of the second operand before the third before the first, of the dividend first.
+double quiet(double nan) {
+  return bit_cast<double>(bit_cast<uint64_t>(nan) | 0x0008000000000000ull);
+}
+const double kInvalid64 = bit_cast<double>(0xFFF8000000000000ull);
+double handed_on(double a) {
+  return a != a ? quiet(a) : kInvalid64;
+}
+double handed_on(double a, double b) {
+  return b != b ? quiet(b) : handed_on(a);
+}
+double handed_on(double a, double b, double c) {
+  return b != b ? quiet(b) : c != c ? quiet(c) : handed_on(a);
+}
+
+// One operation with its modifiers.
 template <class Op, class T, Round kRound, bool kFtz, bool kSat>
 struct Rounded {
   template <class... A>
@@ -86,7 +102,15 @@ struct Rounded {
       r = Op::of(a...);
     else
       r = opaque(Op::of(opaque(a)...));
+    if constexpr (std::is_same_v<T, double>) return r == r ? r : nan_of(a...);
     return finish(r);
+  }
+  template <class... A>
+  static double nan_of(A... a) {
+    return handed_on(a...);
+  }
+  static double nan_of(double a, double b) {
+    return std::is_same_v<Op, Div> ? handed_on(b, a) : handed_on(a, b);
   }
   template <class... A>
   static T of_flushed(A... a) {
@@ -171,8 +195,10 @@ __attribute__((target("avx2,fma"))) Flow fma_of_host(Warp& w, const Inst& in, ui
     T x = a[l], y = b[l], z = c[l];
     if constexpr (sizeof(T) == 4)
       result[l] = canonical(__builtin_fmaf(x, y, z));
+    else if (T r = __builtin_fma(x, y, z); r == r)
+      result[l] = r;
     else
-      result[l] = __builtin_fma(x, y, z);
+      result[l] = handed_on(x, y, z);
   }
   for_lanes(mask, [&](int l) { d.set(l, result[l]); });
   return Flow::next;
@@ -286,13 +312,13 @@ void approx64(Decoder& d, const Match&, Inst& in) {
 // ---- sign, minimum, tests
 template <bool kFtz>
 struct Neg {
-  static float of(float a) { return -(kFtz ? flush(a) : a); }
-  static double of(double a) { return -a; }
+  static float of(float a) { return canonical(-(kFtz ? flush(a) : a)); }
+  static double of(double a) { return a != a ? quiet(a) : -a; }
 };
 template <bool kFtz>
 struct Abs {
-  static float of(float a) { return std::fabs(kFtz ? flush(a) : a); }
-  static double of(double a) { return std::fabs(a); }
+  static float of(float a) { return canonical(std::fabs(kFtz ? flush(a) : a)); }
+  static double of(double a) { return a != a ? quiet(a) : std::fabs(a); }
 };
 template <template <bool> class Op>
 void sign_op(Decoder& d, const Match& m, Inst& in) {
@@ -318,18 +344,14 @@ struct Extremum {
     T r = ((kMax ? a > b : a < b) || b != b) ? a : b;
     r = a == b ? equal : r;
     bool is_nan = kNan ? (a != a || b != b) : r != r;
-    r = is_nan ? nan<T>() : r;
+    if constexpr (sizeof(T) == 4)
+      r = is_nan ? bit_cast<float>(kNan32) : r;
+    else
+      r = is_nan ? quiet(b) : r;
     if constexpr (kXorSign) {
       if (r == r) r = std::copysign(r, negative ? T{-1} : T{1});
     }
     return r;
-  }
-  template <class T>
-  static T nan() {
-    if constexpr (sizeof(T) == 4)
-      return bit_cast<float>(kNan32);
-    else
-      return bit_cast<double>(0x7FFFFFFFFFFFFFFFull);
   }
 };
 template <bool kMax, bool kFtz, bool kNan>

@@ -49,14 +49,17 @@ struct Rounded {
   }
 };
 
-// Sign operations change bits, not values.
 template <class Format>
 struct Neg {
-  static uint16_t of(uint32_t flags, uint16_t a) { return (flags & kFtz ? Format::flush(a) : a) ^ 0x8000; }
+  static uint16_t of(uint32_t flags, uint16_t a) {
+    return Format::is_nan(a) ? Format::kNan : (flags & kFtz ? Format::flush(a) : a) ^ 0x8000;
+  }
 };
 template <class Format>
 struct Abs {
-  static uint16_t of(uint32_t flags, uint16_t a) { return (flags & kFtz ? Format::flush(a) : a) & 0x7FFF; }
+  static uint16_t of(uint32_t flags, uint16_t a) {
+    return Format::is_nan(a) ? Format::kNan : (flags & kFtz ? Format::flush(a) : a) & 0x7FFF;
+  }
 };
 
 // A NaN loses against a number unless .NaN is given; +0 is greater than -0; .xorsign.abs: the smaller or larger

@@ -67,7 +67,7 @@ void decode(Decoder& d, const Match& m, Inst& in) {
 }
 
 // vshl, vshr.dtype.atype.u32{.sat}.mode{.op2} d, a, b{, c}: the shift with one bit more than a word has, then c + it, or the
-// smaller or larger of c and it.
+// smaller or larger of c and it. vshl.sat has no row: what it makes of lost bits is not recorded.
 enum class Second { none, add, min, max };
 template <bool kLeft, Second kSecond>
 Flow shift(Warp& w, const Inst& in, uint32_t mask) {
@@ -126,7 +126,7 @@ std::vector<Form> simd_forms() {
       {"vmin4" TYPES "[sat|add]", decode<Min, 8>},
       {"vmax2" TYPES "[sat|add]", decode<Max, 16>},
       {"vmax4" TYPES "[sat|add]", decode<Max, 8>},
-      {"vshl.u32|s32.u32|s32.u32.[sat].clamp|wrap.[add|min|max]", decode_shift<true>},
+      {"vshl.u32|s32.u32|s32.u32.clamp|wrap.[add|min|max]", decode_shift<true>},
       {"vshr.u32|s32.u32|s32.u32.[sat].clamp|wrap.[add|min|max]", decode_shift<false>},
   };
 }

@@ -309,7 +309,7 @@ Operand Parser::parse_items(Operand::Kind kind, const char* close) {
 }
 
 // A register, variable, function or label, or one of them plus a constant. A vector register stands for its elements.
-Operand Parser::parse_name() {
+Operand Parser::parse_reference() {
   Operand o;
   const Token t = next();
   if (t.text == "_") return o;
@@ -339,10 +339,10 @@ Operand Parser::parse_simple_operand() {
   const Nesting nesting(*this);
   Operand o;
   const bool constant_word = peek().text == "WARP_SZ";
-  if (peek().kind == Token::Kind::word && !constant_word) return parse_name();
+  if (peek().kind == Token::Kind::word && !constant_word) return parse_reference();
   if (is("!") && peek(1).kind == Token::Kind::word && peek(1).text != "WARP_SZ") {
     next();
-    o = parse_name();
+    o = parse_reference();
     o.negated = true;
     return o;
   }

@@ -90,7 +90,7 @@ class Parser {
   Instruction parse_instruction();
   Operand parse_operand();
   Operand parse_simple_operand();
-  Operand parse_name();
+  Operand parse_reference();
   Operand parse_items(Operand::Kind kind, const char* close);
   std::string declare(const std::string& name);
   std::string lookup(const std::string& name);
