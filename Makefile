@@ -17,7 +17,7 @@
 ## make break-NN BUG=name      show one, run it, and what it showed
 ## make try FILE=my_kernel.cu  run any program of one file once under the checker
 ##
-## make test                   the project's own tests; TESTS=regex runs some of them
+## make test                   the project's own tests; TESTS=regex runs some of them; ALL=1 tries more random schedules
 ## make doctor                 what this machine has and lacks, and what to type
 ## make bench                  time the ladder beside cuBLASLt, into plots/mine (needs a Hopper GPU)
 ## make plots                  draw what you have measured beside what is recorded, into plots/mine
