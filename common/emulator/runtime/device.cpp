@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "emulator/checker/checker.hpp"
-#include "emulator/ptx/parser.hpp"
+#include "emulator/ptx/link.hpp"
 #include "emulator/runtime/environment.hpp"
 #include "emulator/trace/recorder.hpp"
 
@@ -24,10 +24,17 @@ constexpr uint32_t kWorkspaceBytes = 256;
   throw Fault(finding);
 }
 
+std::vector<Module> parse_all(const std::vector<std::string>& texts) {
+  std::vector<Module> modules;
+  for (const std::string& text : texts) modules.push_back(parse_ptx(text));
+  return modules;
+}
+
 }  // namespace
 
-LoadedModule::LoadedModule(GlobalMemory& memory, const std::string& ptx, const std::set<std::string>& managed)
-    : memory_(memory), module_(std::make_unique<Module>(parse_ptx(ptx))) {
+LoadedModule::LoadedModule(GlobalMemory& memory, const std::vector<std::string>& ptx,
+                           const std::set<std::string>& managed)
+    : memory_(memory), module_(std::make_unique<Module>(link_modules(parse_all(ptx)))) {
   for (const Variable& v : module_->variables)
     if (v.space == Space::global || v.space == Space::constant) place(v, managed.count(v.name) != 0);
   for (const Variable& v : module_->variables)
@@ -47,8 +54,8 @@ LoadedModule::~LoadedModule() {
 
 void LoadedModule::place(const Variable& v, bool managed) {
   if (v.external)
-    module_fault(v, "variable " + v.name + " is defined in another file",
-                 "define it in this file: device code of several files is not linked together (-rdc=true)");
+    module_fault(v, "no object of this program defines the variable " + v.name,
+                 "link the object that does: nvcc -dlink, with all of them (-rdc=true)");
   DeviceVariable d;
   d.bytes = v.bytes;
   d.constant = v.space == Space::constant;
@@ -146,7 +153,7 @@ Device::Device() {
   workspace_ = machine.memory.allocate(kWorkspaceBytes, "grid synchronisation workspace");
 }
 
-LoadedModule& Device::load(const std::string& ptx, const std::set<std::string>& managed) {
+LoadedModule& Device::load(const std::vector<std::string>& ptx, const std::set<std::string>& managed) {
   return modules_.emplace_back(machine.memory, ptx, managed);
 }
 
