@@ -23,6 +23,7 @@
 ## make plots                  draw what you have measured beside what is recorded, into plots/mine
 ## make bench-emulator         the emulator's speed on one core
 ## make fuzz                   random pipelines, and mistakes in them; ARGS="--count N --seed S"
+## make fuzz-ptx               PTX, fat binaries, tensor maps, the environment and JSON, changed at random, with sanitizers; ARGS="--seconds 60"
 ## make record                 record the answers of a Hopper GPU anew (needs one)
 ## make record-bugs            record what a Hopper GPU shows of each bug anew (needs one)
 ## make record-bench           measure the recorded data of plots/data anew (needs a Hopper GPU)
@@ -44,7 +45,7 @@ override WORKBOOK := @sh checks/workbook/start.sh
 .DEFAULT_GOAL := help
 .SUFFIXES:
 commands := help run next status check try trace test bench plots fuzz record setup build clean
-.PHONY: $(commands) doctor bench-emulator record-bugs record-bench record-plots format format-check distclean
+.PHONY: $(commands) doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
@@ -58,6 +59,12 @@ doctor:
 
 bench-emulator:
 	$(WORKBOOK) bench-emulator $(ARGS)
+
+# A build of its own: the sanitizers are in all of it.
+fuzz-ptx: export BUILD_DIR := $(or $(BUILD_DIR),build)-asan
+fuzz-ptx: export CMAKE_FLAGS := $(CMAKE_FLAGS) -DWORKBOOK_SANITIZE=ON
+fuzz-ptx:
+	$(WORKBOOK) fuzz-ptx
 
 record-bugs:
 	$(WORKBOOK) bugs renew $(ARGS)

@@ -77,6 +77,11 @@ def fuzz(words):
     return subprocess.run([str(BUILD / "checks" / "fuzz"), "--count", "20000", *words]).returncode
 
 
+def fuzz_ptx(words):
+    build.prepare("check.fuzz_readers", again=True)
+    return subprocess.run([str(BUILD / "checks" / "fuzz_readers"), *(words or ["--seconds", "600"])]).returncode
+
+
 def pipeline(path):
     """A right program of checks/pipelines: no finding, neither error nor advice, under every schedule."""
     found = bugs.judge(path, None, [""])
@@ -141,6 +146,7 @@ def parser():
     emulator.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
     emulator.add_argument("--csv", help="a file that gets the table, too")
     add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
+    add("fuzz-ptx", lambda o: fuzz_ptx(words()), "what is handed over from outside, changed at random; options in ARGS")
     add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
     add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
     add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")

@@ -14,6 +14,7 @@ namespace {
 // What cooperative groups' grid synchronisation finds at %envreg1/%envreg2: the size of the workspace, then the
 // barrier word of the grid, zero at the start of every launch.
 constexpr uint32_t kWorkspaceBytes = 256;
+constexpr uint64_t kLargestVariables = 2ull << 30;  // of a module, all together
 
 [[noreturn]] void module_fault(const Variable& v, const std::string& title, const std::string& hint) {
   Finding finding(Id::module_variable);
@@ -35,8 +36,16 @@ std::vector<Module> parse_all(const std::vector<std::string>& texts) {
 LoadedModule::LoadedModule(GlobalMemory& memory, const std::vector<std::string>& ptx,
                            const std::set<std::string>& managed)
     : memory_(memory), module_(std::make_unique<Module>(link_modules(parse_all(ptx)))) {
+  const auto has_address = [](const Variable& v) {
+    return v.space == Space::global || v.space == Space::constant;
+  };
+  uint64_t bytes = 0;
   for (const Variable& v : module_->variables)
-    if (v.space == Space::global || v.space == Space::constant) place(v, managed.count(v.name) != 0);
+    if (has_address(v) && (bytes += v.bytes) > kLargestVariables)
+      module_fault(v, "the variables of this module take more than 2 GiB, up to " + v.name,
+                   "allocate large arrays with cudaMalloc");
+  for (const Variable& v : module_->variables)
+    if (has_address(v)) place(v, managed.count(v.name) != 0);
   for (const Variable& v : module_->variables)
     if (variables_.count(v.name)) initialise(v);
   for (const Function& f : module_->functions)
