@@ -138,8 +138,8 @@ uint32_t Decoder::function_of(const std::string& name) {
   if (it != program_.function_index.end()) return it->second;
   const Function* f = module_.find_function(name);
   if (!f || !f->has_body)
-    refuse("function " + name + " has no body in this module",
-           "compile without -rdc, or define the function in this file");
+    refuse("no object of this program defines the function " + name,
+           "link the object that does: nvcc -dlink, with all of them (-rdc=true)");
   uint32_t index = static_cast<uint32_t>(program_.functions.size());
   program_.functions.emplace_back();
   program_.functions.back().name = name;

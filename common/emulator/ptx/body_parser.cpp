@@ -219,7 +219,11 @@ void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
       Variable head = parse_variable_head(space, false);
       do {
         Variable v = parse_declarator(head);
-        v.name = declare(v.name);
+        const std::string name = v.name;
+        v.name = declare(name);
+        // Unlike registers, these may have another function's variable of the same name beside them.
+        if (space != Space::local && space != Space::param && !module_names_.insert(v.name).second)
+          v.name = scopes_[scope_].names[name] = v.name + "$of" + f.name;
         if (space == Space::global || space == Space::constant)
           module.variables.push_back(v);
         else

@@ -60,7 +60,7 @@ class Parser {
   void parse_initial(Variable& v, const uint64_t* dimensions, size_t count);
   void parse_initial_value(Variable& v);
   std::vector<Variable> parse_parameters();
-  void parse_function(bool is_entry, bool external);
+  void parse_function(bool is_entry, bool external, Linkage linkage);
 
   // ---- function bodies (body_parser.cpp)
   struct Range {  // .reg .b32 %r<count>

@@ -70,8 +70,12 @@ struct Relocation {
   bool generic = false;  // initialiser was written generic(symbol)
 };
 
+// Who may refer to a name (PTX ISA 11.6): its module alone, or the others it is linked with.
+enum class Linkage { local, visible, weak };
+
 struct Variable {
   std::string name;
+  Linkage linkage = Linkage::local;
   Space space = Space::global;
   Type type = Type::none;
   unsigned align = 1;
@@ -90,6 +94,7 @@ struct NamedMember {
 
 struct Function {
   std::string name;
+  Linkage linkage = Linkage::local;
   bool is_entry = false;
   bool has_body = false;
   std::vector<Variable> params, returns;

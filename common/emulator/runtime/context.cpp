@@ -18,13 +18,14 @@ Context& Context::instance() {
   return context;
 }
 
-std::string Context::ptx_of(const Binary& b) {
-  const std::string own = ptx_of_wrapper(b.wrapper);
+std::vector<std::string> Context::ptx_of(const Binary& b) {
+  std::vector<std::string> own = ptx_of_wrapper(b.wrapper);
   if (!environment().other_ptx) return own;
   std::set<std::string> names;
   for (const Kernel& k : kernels)
     if (k.binary == &b) names.insert(k.name);
-  return environment().other_ptx->in_place_of(own, names);
+  for (std::string& text : own) text = environment().other_ptx->in_place_of(text, names);
+  return own;
 }
 
 void Context::load_modules() {

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "emulator/findings/report.hpp"
 #include "emulator/runtime/device.hpp"
@@ -79,7 +80,7 @@ class Context {
   cudaError_t fault_ = cudaSuccess;
   bool fault_seen_ = false;
 
-  std::string ptx_of(const Binary& b);
+  std::vector<std::string> ptx_of(const Binary& b);
 };
 
 // The error code that a program sees for a finding.

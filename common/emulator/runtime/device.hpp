@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/overlap.hpp"
@@ -31,12 +32,13 @@ struct DeviceVariable {
   void* managed = nullptr;  // __managed__: the host's pointer, equal to the address
 };
 
-// One PTX text on the device: all variables allocated and initialised, all kernels decoded.
+// The PTX of one module on the device, of several objects where they were linked: all variables allocated and initialised, all kernels decoded.
 class LoadedModule {
  public:
   // Variables named in `managed` live in host memory. Throws Fault when the text has a syntax error or uses
   // anything that is not supported.
-  LoadedModule(GlobalMemory& memory, const std::string& ptx, const std::set<std::string>& managed = {});
+  LoadedModule(GlobalMemory& memory, const std::vector<std::string>& ptx,
+               const std::set<std::string>& managed = {});
   ~LoadedModule();
   LoadedModule(const LoadedModule&) = delete;
 
@@ -75,7 +77,7 @@ class Device {
 
   const trace::Recorder* recorder() const { return recorder_.get(); }
 
-  LoadedModule& load(const std::string& ptx, const std::set<std::string>& managed = {});
+  LoadedModule& load(const std::vector<std::string>& ptx, const std::set<std::string>& managed = {});
   void unload(const LoadedModule& module);
 
   // Fills config.params from args (args[i] points at the i-th argument, as cudaLaunchKernel has it), then runs the

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <iterator>
+#include <sstream>
 
 #include "emulator/findings/report.hpp"
 #include "emulator/runtime/device.hpp"
@@ -87,7 +87,9 @@ Environment read_environment() {
   read_trace_window(env);
   if (const char* text = std::getenv("EMU_PTX")) {
     std::ifstream file(text);
-    std::string ptx(std::istreambuf_iterator<char>(file), {});
+    std::ostringstream all;
+    all << file.rdbuf();  // of a folder this fails, where an iterator would throw
+    std::string ptx = all.str();
     if (!file || ptx.empty()) bad_value("EMU_PTX", text, "the path of a file that nvcc -ptx has written");
     env.other_ptx = std::make_shared<OtherPtx>(text, std::move(ptx));
   }
