@@ -342,11 +342,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
       findings.pass(instructions);
       for (auto& cluster : resident_) {
         if (!cluster->finished()) continue;
-        for (auto& cta : cluster->ctas) {
-          observers.tell(&Observer::on_cta_end, *cta);
-          // Shared memory is gone for whoever still reads it.
-          fill_poison(cta->shared.data(), cta->shared.size());
-        }
+        for (auto& cta : cluster->ctas) observers.tell(&Observer::on_cta_end, *cta);
         retired.push_back(std::move(cluster));
       }
       resident_.erase(std::remove(resident_.begin(), resident_.end(), nullptr), resident_.end());
