@@ -61,7 +61,10 @@ Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t r
     uint32_t mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warps.push_back(std::make_unique<Warp>(m, *this, p, static_cast<int>(w), mask));
   }
-  for (auto& b : barriers) b.arrived.resize(count);
+  for (NamedBarrier& b : barriers) {
+    b.arrivals.resize(count);
+    b.lanes.resize(count);
+  }
 }
 
 Cta::~Cta() = default;

@@ -50,15 +50,20 @@ struct LaunchConfig {
 // For the rules (rules/launch.hpp), but for what the kernel's attributes allow.
 rules::LaunchArguments launch_arguments(const Program& program, const LaunchConfig& config);
 
-// One of the 16 barriers of bar/barrier.
+// One of the 16 barriers of bar/barrier. It counts arrivals, a warp's as 32 threads: a warp may arrive more than once.
 struct NamedBarrier {
-  uint32_t expected_threads = 0;  // of the current use; 0: nobody has arrived
-  std::vector<uint32_t> arrived;  // lanes, per warp
-  uint32_t arrived_threads = 0;   // whole warps count 32
+  uint32_t expected_threads = 0;  // of the current use; 0: all warps
+  std::vector<uint32_t> arrivals;  // complete ones, per warp
+  std::vector<uint32_t> lanes;     // that have arrived while others of their warp have not, per warp
   uint64_t generation = 0;
   uint32_t red_and = 0, red_or = 0, red_count = 0;           // accumulating
   uint32_t result_and = 0, result_or = 0, result_count = 0;  // of the last completion
-  int32_t first_source = -1;                                 // Program source index of the first arrival
+  int32_t first_source = -1;  // Program source index of the first arrival; -1: nobody has arrived
+  uint32_t threads() const {  // that have arrived
+    uint32_t sum = 0;
+    for (uint32_t count : arrivals) sum += 32 * count;
+    return sum;
+  }
 };
 
 struct Cluster;

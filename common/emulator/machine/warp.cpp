@@ -248,6 +248,18 @@ Flow Warp::block(const Wait& wait) {
   return Flow::blocked;
 }
 
+Flow Warp::block(const Wait& wait, uint32_t mask, uint32_t again) {
+  const uint32_t rest = current->mask & ~mask;
+  if (rest == 0) return block(wait);
+  Group& waiting = *current;
+  const uint32_t here = waiting.pc, behind = here + 1;
+  waiting.mask = mask;
+  block(wait);
+  if (rest & again) add_group(rest & again, here, waiting.frame);
+  if (rest & ~again) add_group(rest & ~again, behind, waiting.frame);
+  return Flow::jumped;
+}
+
 Flow Warp::jump(uint32_t target) {
   if (target <= current->pc && group_count_ > 1 && ++back_branches_ >= kBackBranchesPerTurn) {
     back_branches_ = 0;

@@ -137,7 +137,10 @@ class Warp {
   Group* current = nullptr;  // the group that executes
   const Inst& instruction(const Group& g) const { return program.code[g.pc]; }
 
+  // The group waits; with a mask, only those lanes of it do, and the others go on behind the instruction, but for those of
+  // `again`, which execute it next.
   Flow block(const Wait& wait);
+  Flow block(const Wait& wait, uint32_t mask, uint32_t again = 0);
   Flow jump(uint32_t target);                    // whole group
   Flow branch(uint32_t taken, uint32_t target);  // lanes `taken` of the group; the rest falls through
   // Each lane of `mask` to its own pc (and frame): ret, indirect calls.
