@@ -124,3 +124,26 @@ TEST_CASE("barrier.cluster: distributed shared memory through mapa") {
       {}, o);
   CHECK(out == std::vector<uint32_t>{1, 0, 3, 2});
 }
+
+TEST_CASE("bar.warp.sync: member masks of one instruction are barriers apart") {
+  // Two tiles of 16 lanes; half of the second comes late, after lane 0 is through.
+  Options o;
+  o.threads = 32;
+  o.out_words = 1;
+  o.declarations = ".shared .align 4 .b8 words[128];\n.shared .align 4 .u32 flag;\n";
+  for (const char* schedule : {"in-order", "late", "random:1", "random:2"}) {
+    o.schedule = schedule;
+    const auto out = Runner().run(
+        "setp.lt.u32 %p1, %t, 16;\nselp.b32 %r1, 0xffff, 0xffff0000, %p1;\nsetp.eq.u32 %p2, %t, 0;\n"
+        "setp.ge.u32 %p3, %t, 24;\n@%p2 st.shared.u32 [flag], 0;\nbar.warp.sync -1;\n"
+        "mov.u32 %r4, words;\nshl.b32 %r5, %t, 2;\nadd.u32 %r6, %r4, %r5;\n@!%p3 bra MEET;\n"
+        "LOOP: ld.volatile.shared.u32 %r2, [flag];\nsetp.eq.u32 %p4, %r2, 0;\n@%p4 bra LOOP;\n"
+        "MEET: st.shared.u32 [%r6], %t;\nbar.warp.sync %r1;\n@%p2 st.volatile.shared.u32 [flag], 1;\n"
+        "xor.b32 %r5, %r5, 60;\nadd.u32 %r6, %r4, %r5;\nld.shared.u32 %r3, [%r6];\nst.global.u32 [%out], %r3;",
+        {}, o);
+    CAPTURE(schedule);
+    for (uint32_t l = 0; l < 32; ++l) CHECK(out[l] == (l ^ 15));
+  }
+  const auto f = Runner().fault("bar.warp.sync 0xffff;", {}, o);
+  CHECK(f.id == "warp-sync-mask");
+}

@@ -306,19 +306,41 @@ std::string describe_warp(Warp& w, const Group& g) {
          " have not arrived";
 }
 
-Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
-  uint32_t member = uniform(w, in, in.a, mask, "member mask");
-  if (mask & ~member)
-    w.fault(in, __builtin_ctz(mask & ~member), Id::warp_sync_mask,
+// Lanes of `mask` that name the same member mask as its first lane, which must be one of them.
+uint32_t same_members(Warp& w, const Inst& in, uint32_t mask) {
+  const auto members = w.lanes<uint32_t>(in.a);
+  const int first = __builtin_ctz(mask);
+  const uint32_t member = members[first];
+  if (!(member >> first & 1))
+    w.fault(in, first, Id::warp_sync_mask, "a thread is not in its own member mask " + hex(member), "",
+            "name exactly the lanes that execute the instruction");
+  uint32_t same = 0;
+  for_lanes(mask, [&](int l) { same |= members[l] == member ? 1u << l : 0; });
+  if (same & ~member)
+    w.fault(in, __builtin_ctz(same & ~member), Id::warp_sync_mask,
             "a thread is not in its own member mask " + hex(member), "",
             "name exactly the lanes that execute the instruction");
-  if ((member & w.live & ~mask) == 0) {  // the common case: all here at once
-    w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
-    return Flow::next;
+  return same;
+}
+
+// Lanes may come with different masks; each mask is a barrier of its own. Those that are complete go on at once; of the
+// others, one waits, and the rest comes here again.
+Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
+  const auto members = w.lanes<uint32_t>(in.a);
+  uint32_t incomplete = 0;
+  for (uint32_t left = mask; left;) {
+    const uint32_t here = same_members(w, in, left);
+    if (members[__builtin_ctz(here)] & w.live & ~here)
+      incomplete |= here;
+    else
+      w.machine.observers.tell(&Observer::on_warp_sync, w, in, here);
+    left &= ~here;
   }
+  if (incomplete == 0) return Flow::next;
+  const uint32_t here = same_members(w, in, incomplete), member = members[__builtin_ctz(here)];
   auto& b = warp_barrier(w, member);
-  b.arrived |= mask;
-  w.machine.observers.tell(&Observer::on_warp_sync, w, in, member & (b.arrived | mask));
+  b.arrived |= here;
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, member & b.arrived);
   Wait wait;
   wait.ready = warp_ready;
   wait.finish = warp_finish;
@@ -326,7 +348,7 @@ Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
   wait.a = b.generation;
   wait.b = member;
   ++w.machine.effects;
-  return w.block(wait);
+  return w.block(wait, here, incomplete & ~here);
 }
 
 void decode_warp_sync(Decoder& d, const Match&, Inst& in) {
