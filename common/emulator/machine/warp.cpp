@@ -429,6 +429,16 @@ void Warp::fault(const Inst& inst, int lane, Finding finding) const {
   throw Fault(finding);
 }
 
+void Warp::report(const Inst& inst, int lane, Finding finding) const {
+  finding.line = program.line_of(inst);
+  finding.kernel = program.name;
+  finding.where = where(inst, lane);
+  finding.cta = static_cast<int64_t>(cta.order);
+  finding.warp = index;
+  machine.findings.next_event();
+  machine.findings.add(finding);
+}
+
 void Warp::fault(const Inst& inst, int lane, Id id, const std::string& title, const std::string& why,
                  const std::string& hint) const {
   Finding f(id);

@@ -164,6 +164,8 @@ class Warp {
   [[noreturn]] void fault(const Inst& inst, int lane, Finding finding) const;
   [[noreturn]] void fault(const Inst& inst, int lane, Id id, const std::string& title,
                           const std::string& why = "", const std::string& hint = "") const;
+  // Adds a finding at this instruction that does not end the launch.
+  void report(const Inst& inst, int lane, Finding finding) const;
   std::string where(const Inst& inst, int lane) const;  // "file:line  CTA (0,0,0) warp 1 lane 0"
 
   const std::array<Group, 33>& groups() const { return groups_; }
