@@ -1,4 +1,6 @@
 // bar, barrier, barrier.cluster, bar.warp.sync (PTX ISA 9.7.13.1 to 9.7.13.3).
+#include <algorithm>
+
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/mbarrier.hpp"
 
@@ -80,6 +82,12 @@ std::string explain_bar(Warp& w, const Group& g) {
   return out.empty() ? "the threads that were to arrive have exited" : out;
 }
 
+// Copies and arrivals that others wait for may come later in the program.
+bool stands_before_arrivals(Warp& w, const Group& g) {
+  const auto& code = w.program.code;
+  return std::any_of(code.begin() + g.pc, code.end(), [](const Inst& later) { return later.arrives; });
+}
+
 bool bar_ready(Warp& w, const Group& g) {
   return w.cta.barriers[g.wait.b].generation != g.wait.a;
 }
@@ -159,6 +167,7 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
   wait.finish = bar_finish;
   wait.describe = describe_bar;
   wait.explain = explain_bar;
+  wait.is_root = stands_before_arrivals;
   wait.a = w.cta.barriers[id].generation;
   wait.b = id;
   arrive(w, in, mask, id, count);
@@ -267,6 +276,7 @@ Flow cluster_wait(Warp& w, const Inst& in, uint32_t mask) {
   wait.ready = cluster_ready;
   wait.finish = cluster_finish;
   wait.describe = describe_cluster;
+  wait.is_root = stands_before_arrivals;
   return w.block(wait);
 }
 
@@ -345,6 +355,7 @@ Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
   wait.ready = warp_ready;
   wait.finish = warp_finish;
   wait.describe = describe_warp;
+  wait.is_root = stands_before_arrivals;
   wait.a = b.generation;
   wait.b = member;
   ++w.machine.effects;

@@ -140,6 +140,7 @@ void decode_arrive(Decoder& d, const Match& m, Inst& in) {
   in.b = d.operand_count() == 3 ? d.source(d.operand(2), Type::u32) : d.constant(1, 4);
   in.flags |= (tx ? kExpectTx : 0) | (no_complete ? kNoComplete : 0) | (m.has("arrive_drop") ? kDrop : 0) |
               (m.has("relaxed") ? kRelaxed : 0) | (sink ? 0 : kHasState);
+  in.arrives = true;
   in.exec = arrive;
 }
 

@@ -104,16 +104,16 @@ uint64_t mask_ge(Warp&, int l) {
   return ~((1ull << l) - 1) & 0xFFFFFFFFull;
 }
 uint64_t clock_low(Warp& w, int) {
-  return w.machine.clock() & 0xFFFFFFFFull;
+  return w.now() & 0xFFFFFFFFull;
 }
 uint64_t clock_high(Warp& w, int) {
-  return w.machine.clock() >> 32;
+  return w.now() >> 32;
 }
 uint64_t clock64(Warp& w, int) {
-  return w.machine.clock();
+  return w.now();
 }
 uint64_t timer_low(Warp& w, int) {
-  return w.machine.clock() & 0xFFFFFFFFull;
+  return w.now() & 0xFFFFFFFFull;
 }
 uint64_t dynamic_smem(Warp& w, int) {
   return w.cta.config.dynamic_shared;

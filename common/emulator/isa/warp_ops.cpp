@@ -13,8 +13,7 @@ namespace {
 
 [[noreturn]] void left_out(Warp& w, const Inst& in, int lane, uint32_t members) {
   w.fault(in, lane, Id::warp_sync_mask,
-          "`" + w.program.sources[static_cast<size_t>(in.source)]->opcode +
-              ".sync` executed by a lane that its member mask leaves out",
+          "`" + w.program.short_name(in) + ".sync` executed by a lane that its member mask leaves out",
           "lane " + std::to_string(lane) + " gives the member mask " + hex(members) +
               "; only the lanes of the mask may execute the instruction (PTX ISA 9.7.13)",
           "make the mask name exactly the lanes that get here, for example with __activemask() before "

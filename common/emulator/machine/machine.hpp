@@ -134,7 +134,7 @@ class Machine {
   Cta* shared_owner(Cta& from, uint64_t address, uint32_t* offset);
   const std::vector<std::unique_ptr<Cluster>>& resident() const { return resident_; }
   void flush_printf();
-  uint64_t clock() const { return clock_; }
+  uint64_t clock() const { return clock_; }  // emulated time at the beginning of a turn, in ns and in cycles
 
  private:
   std::vector<std::unique_ptr<Cluster>> resident_;
@@ -145,7 +145,7 @@ class Machine {
   void check_config(const Program& program, const LaunchConfig& config);
   std::unique_ptr<Cluster> make_cluster(const Program& program, const LaunchConfig& config, uint64_t number);
   bool run_pass(const Program& program);
-  [[noreturn]] void report_deadlock(const Program& program);
+  bool wake_sleeper();  // nobody else can do anything: time passes until the first alarm
   void check_time(const Program& program);
 };
 

@@ -81,6 +81,13 @@ SourceLine Program::line_of(int32_t source) const {
   return line_of(at);
 }
 
+std::string Program::short_name(const Inst& inst) const {
+  if (inst.source < 0) return "";
+  const Instruction& text = *sources[static_cast<size_t>(inst.source)];
+  const bool barrier = text.opcode == "mbarrier" || text.opcode == "bar" || text.opcode == "barrier";
+  return barrier && !text.modifiers.empty() ? text.opcode + "." + text.modifiers[0] : text.opcode;
+}
+
 Decoder::Decoder(const Module& module, Program& program, const SymbolTable& symbols)
     : module_(module), program_(program), symbols_(symbols) {}
 

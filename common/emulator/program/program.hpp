@@ -70,7 +70,8 @@ struct Inst {
   uint8_t count = 1;    // vector elements
   Space space = Space::generic;
   Class cls = Class::other;
-  uint32_t flags = 0;  // family specific
+  bool arrives = false;  // an arrive on an mbarrier, in whatever form
+  uint32_t flags = 0;    // family specific
   const Extra* extra = nullptr;
   int32_t source = -1;  // index into Program::sources
 };
@@ -109,6 +110,7 @@ struct Program {
 
   SourceLine line_of(const Inst& inst) const;
   SourceLine line_of(int32_t source) const;  // an index into sources; -1: no line
+  std::string short_name(const Inst& inst) const;  // for a report: "mbarrier.try_wait", "bar.sync", "wgmma"
   // "a[2]", "full_bar[1]", "tile+1024" for a shared address; hex when no variable is there.
   std::string shared_name(uint32_t address) const { return names.shared(address); }
   // The same, where the address is an mbarrier's: an array there is one of mbarriers.
