@@ -100,3 +100,14 @@ TEST_CASE("nanosleep: a loop that waits with a time limit comes to its end; one 
   const auto f = Runner().fault(poll + "mov.u32 %r2, 0;\nbra LOOP;\nDONE: st.global.u32 [%out], %r2;", {}, o);
   CHECK(f.id == "endless-loop");
 }
+
+TEST_CASE("%reserved_smem_offset_1: a part of the system's shared memory that begins with zeros") {
+  const auto out = Runner().run(
+      "mov.u32 %r1, %reserved_smem_offset_1;\nld.shared.u32 %r2, [%r1];\nst.shared.u32 [%r1+284], 5;\n"
+      "ld.shared.u32 %r3, [%r1+284];\nmov.u32 %r4, %reserved_smem_offset_end;\nsub.u32 %r4, %r4, %r1;\n"
+      "st.global.v4.u32 [%out], {%r2, %r3, %r4, 0};");
+  CHECK(out[0] == 0);
+  CHECK(out[1] == 5);
+  CHECK(out[2] >= 288);
+  CHECK(Runner().fault("mov.u32 %r1, 512;\nld.shared.u32 %r2, [%r1];").id == "out-of-bounds");
+}

@@ -127,6 +127,9 @@ uint64_t aggregate_smem(Warp& w, int) {
 uint64_t reserved_begin(Warp&, int) {
   return 0;
 }
+uint64_t reserved_1(Warp&, int) {
+  return kReservedShared;
+}
 uint64_t reserved_end(Warp&, int) {
   return kSharedBase;
 }
@@ -197,6 +200,8 @@ const std::map<std::string, Row>& rows() {
       {"%total_smem_size", row<total_smem>()},
       {"%aggr_smem_size", row<aggregate_smem>()},
       {"%reserved_smem_offset_begin", row<reserved_begin>()},
+      {"%reserved_smem_offset_0", row<reserved_begin>()},
+      {"%reserved_smem_offset_1", row<reserved_1>()},
       {"%reserved_smem_offset_end", row<reserved_end>()},
       {"%reserved_smem_offset_cap", row<reserved_end>()},
       {"%envreg1", row<workspace_high>()},

@@ -55,6 +55,10 @@ Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t r
   uint32_t end = c.dynamic_shared ? dynamic + c.dynamic_shared : kSharedBase + p.shared_static_bytes;
   shared.resize(end);
   fill_poison(shared.data(), shared.size());
+  if (p.uses_reserved_shared) {
+    shared_begin = kReservedShared;
+    std::fill(shared.begin() + kReservedShared, shared.begin() + kSharedBase, std::byte{0});
+  }
   uint32_t threads = static_cast<uint32_t>(c.block.count());
   uint32_t count = (threads + 31) / 32;
   for (uint32_t w = 0; w < count; ++w) {

@@ -78,7 +78,8 @@ struct Cta {
   uint32_t cluster_rank;  // %cluster_ctarank
   Cluster* cluster = nullptr;
   std::vector<std::unique_ptr<Warp>> warps;
-  std::vector<std::byte> shared;  // [0, kSharedBase) is the system's
+  std::vector<std::byte> shared;  // [0, shared_begin) is the system's
+  uint32_t shared_begin = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers;  // by shared address
   uint64_t order = 0;                      // launch order, unique
@@ -86,7 +87,7 @@ struct Cta {
 
   // Bytes of this CTA's shared window, or null when [address, address + bytes) is not allocated.
   std::byte* shared_at(uint64_t address, uint64_t bytes) {
-    return address >= kSharedBase && address <= shared.size() && bytes <= shared.size() - address
+    return address >= shared_begin && address <= shared.size() && bytes <= shared.size() - address
                ? shared.data() + address
                : nullptr;
   }
