@@ -99,7 +99,7 @@ struct Program {
   uint32_t param_bytes = 0;
   uint32_t shared_static_bytes = 0;  // from kSharedBase; dynamic shared memory follows
   uint32_t shared_dynamic_align = 16;
-  bool uses_reserved_shared = false;  // from kReservedShared
+  bool uses_reserved_shared = false;               // from kReservedShared
   std::map<std::string, uint32_t> shared_symbols;  // name -> address in the shared window
   bool has_calls = false;
   unsigned max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
@@ -110,7 +110,7 @@ struct Program {
   Names names;
 
   SourceLine line_of(const Inst& inst) const;
-  SourceLine line_of(int32_t source) const;  // an index into sources; -1: no line
+  SourceLine line_of(int32_t source) const;        // an index into sources; -1: no line
   std::string short_name(const Inst& inst) const;  // for a report: "mbarrier.try_wait", "bar.sync", "wgmma"
   // "a[2]", "full_bar[1]", "tile+1024" for a shared address; hex when no variable is there.
   std::string shared_name(uint32_t address) const { return names.shared(address); }
