@@ -68,9 +68,8 @@ std::string others(const Program& program, const std::vector<Waiter>& waiters, c
 
 Finding describe_deadlock(const Machine& machine, const Program& program) {
   const std::vector<Waiter> waiters = waiters_of(machine);
-  const Waiter& lead = *std::min_element(waiters.begin(), waiters.end(), [](const Waiter& a, const Waiter& b) {
-    return rank(a) < rank(b);
-  });
+  const Waiter& lead = *std::min_element(waiters.begin(), waiters.end(),
+                                         [](const Waiter& a, const Waiter& b) { return rank(a) < rank(b); });
   const Group& g = *lead.group;
   const bool endless = loops(g);
   Finding f(endless ? Id::endless_loop : Id::deadlock);

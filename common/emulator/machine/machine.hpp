@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -52,7 +51,7 @@ rules::LaunchArguments launch_arguments(const Program& program, const LaunchConf
 
 // One of the 16 barriers of bar/barrier. It counts arrivals, a warp's as 32 threads: a warp may arrive more than once.
 struct NamedBarrier {
-  uint32_t expected_threads = 0;  // of the current use; 0: all warps
+  uint32_t expected_threads = 0;   // of the current use; 0: all warps
   std::vector<uint32_t> arrivals;  // complete ones, per warp
   std::vector<uint32_t> lanes;     // that have arrived while others of their warp have not, per warp
   uint64_t generation = 0;
@@ -122,7 +121,7 @@ class Machine {
   std::unique_ptr<AsyncEngine> engine;
   Observers observers;
   LaunchFindings findings;    // of the running launch
-  double time_limit_s = 300;  // of one launch
+  double time_limit_s = 300;  // of one launch, in seconds of processor time
   uint64_t effects = 0;       // grows with every change another thread could see
   uint64_t instructions = 0;  // of warps, executed by all launches
   std::mt19937_64 random;
@@ -141,7 +140,8 @@ class Machine {
   std::vector<std::unique_ptr<Cluster>> resident_;
   uint64_t effects_at_pass_ = 0;  // `effects` when the last pass began
   uint64_t clock_ = 0, next_order_ = 0;
-  std::chrono::steady_clock::time_point started_;
+  double started_s_ = 0;  // processor time at the beginning of the launch
+  uint64_t passes_ = 0;
 
   void check_config(const Program& program, const LaunchConfig& config);
   std::unique_ptr<Cluster> make_cluster(const Program& program, const LaunchConfig& config, uint64_t number);
