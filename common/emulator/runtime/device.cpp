@@ -49,7 +49,16 @@ LoadedModule::LoadedModule(GlobalMemory& memory, const std::vector<std::string>&
   for (const Variable& v : module_->variables)
     if (variables_.count(v.name)) initialise(v);
   for (const Function& f : module_->functions)
-    if (f.is_entry && f.has_body) kernels_[f.name] = decode(*module_, f, symbols_);
+    if (f.is_entry && f.has_body) decode_kernel(f);
+}
+
+void LoadedModule::decode_kernel(const Function& kernel) {
+  try {
+    kernels_[kernel.name] = decode(*module_, kernel, symbols_);
+  } catch (const Fault& refusal) {
+    if (Report::instance().strictness == Strictness::lesson) throw;
+    refused_.insert({kernel.name, refusal.finding()});
+  }
 }
 
 LoadedModule::~LoadedModule() {
@@ -104,6 +113,11 @@ void LoadedModule::initialise(const Variable& v) {
 const Program* LoadedModule::kernel(const std::string& name) const {
   auto it = kernels_.find(name);
   return it == kernels_.end() ? nullptr : it->second.get();
+}
+
+const Finding* LoadedModule::refusal(const std::string& name) const {
+  auto it = refused_.find(name);
+  return it == refused_.end() ? nullptr : &it->second;
 }
 
 const DeviceVariable* LoadedModule::variable(const std::string& name) const {

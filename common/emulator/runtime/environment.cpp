@@ -75,8 +75,9 @@ Environment read_environment() {
     char* end = nullptr;
     env.time_limit_s = std::strtod(text, &end);
     if (end == text || *end || !(env.time_limit_s > 0) || env.time_limit_s > 1e9)
-      bad_value("EMU_TIME_LIMIT", text,
-                "a number of seconds greater than 0, for one launch (300 when it is not set)");
+      bad_value(
+          "EMU_TIME_LIMIT", text,
+          "a number of seconds of processor time greater than 0, for one launch (300 when it is not set)");
   }
   if (const char* text = std::getenv("EMU_CHECK")) {
     std::string value = text;
