@@ -204,18 +204,13 @@ void Machine::check_time(const Program& program) {
 }
 
 void Machine::report_deadlock(const Program& program) {
-  struct Waiter {
-    Warp* warp;
-    const Group* group;
-    std::string what;
-  };
-  std::vector<Waiter> waiters;
+  std::vector<StuckGroup> waiters;
   for (auto& cluster : resident_)
     for (auto& cta : cluster->ctas)
       for (auto& warp : cta->warps)
         for (int i = 0; i < warp->group_count(); ++i) {
           const Group& g = warp->groups()[i];
-          Waiter w{warp.get(), &g, ""};
+          StuckGroup w{warp.get(), &g, ""};
           if (g.state == Group::State::blocked && g.wait.describe) {
             w.what = g.wait.describe(*warp, g);
           } else if (g.state == Group::State::converging) {
@@ -229,7 +224,7 @@ void Machine::report_deadlock(const Program& program) {
   Finding f(Id::none);
   // Who leads: lanes that wait for the rest of their warp; then a barrier that stands before work others wait for
   // (copies or arrivals come later in the program); then the first waiter that can explain itself.
-  auto rank = [&](const Waiter& w) {
+  auto rank = [&](const StuckGroup& w) {
     if (w.group->state == Group::State::converging) return 0;
     if (w.group->state != Group::State::blocked) return 4;
     if (w.group->wait.is_root && w.group->wait.is_root(*w.warp, *w.group)) return 1;
@@ -250,7 +245,7 @@ void Machine::report_deadlock(const Program& program) {
   size_t lead = 0;
   for (size_t i = 1; i < waiters.size(); ++i)
     if (rank(waiters[i]) < rank(waiters[lead])) lead = i;
-  const Waiter& w = waiters[lead];
+  const StuckGroup& w = waiters[lead];
   const Inst& in = w.warp->instruction(*w.group);
   bool endless = w.group->state == Group::State::ready;
   f.id = endless ? Id::endless_loop : Id::deadlock;
@@ -279,6 +274,7 @@ void Machine::report_deadlock(const Program& program) {
   }
   f.hint = endless ? "see who was to change the value the loop reads, and whether that thread has returned"
                    : "follow the barrier's counters: who arrives, how often, with how many bytes";
+  observers.tell(&Observer::on_deadlock, waiters, f);
   throw Fault(f);
 }
 
