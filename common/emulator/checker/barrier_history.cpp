@@ -55,7 +55,6 @@ void BarrierHistory::initialised(const Mbarrier& bar) {
 
 void BarrierHistory::arrived(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t count) {
   BarrierLog& b = log(bar);
-  b.tells_of_copies |= w.program.sources[static_cast<size_t>(in.source)]->opcode == "cp";
   entry(b.ever.arrivals, w, in.source).count += count;
   entry(b.running.arrivals, w, in.source).count += count;
   if (b.seen != bar.seen_phases) {
@@ -63,6 +62,10 @@ void BarrierHistory::arrived(const Warp& w, const Inst& in, const Mbarrier& bar,
     b.arrivals_since = 0;
   }
   b.arrivals_since += count;
+}
+
+void BarrierHistory::tied(const Mbarrier& bar) {
+  log(bar).tells_of_copies = true;
 }
 
 void BarrierHistory::copied(const Warp& w, const Operation& op, const Mbarrier& bar) {

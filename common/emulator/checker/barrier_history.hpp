@@ -61,6 +61,7 @@ class BarrierHistory {
   // ---- events
   void initialised(const Mbarrier& bar);  // begins anew
   void arrived(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t count);
+  void tied(const Mbarrier& bar);  // cp.async.mbarrier.arrive has been issued: it will tell of copies
   void copied(const Warp& w, const Operation& op, const Mbarrier& bar);
   void passed(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t complete);
   void completed(const Mbarrier& bar);  // a phase

@@ -169,7 +169,10 @@ void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
 void Checker::on_async_issue(AsyncOp& op) {
   collect_when_due();
   WarpOrder& issuer = order_.warp(*op.warp);
-  if (op.kind == AsyncOp::Kind::cp_async_arrive) return past_.operations.arrive_issued(op, issuer);
+  if (op.kind == AsyncOp::Kind::cp_async_arrive) {
+    history_.tied(*op.barrier);
+    return past_.operations.arrive_issued(op, issuer);
+  }
   Accessor who = accessor(*op.warp, *op.inst, op.lanes);
   accesses_.start();
   std::vector<MemoryRange> sources, destinations;

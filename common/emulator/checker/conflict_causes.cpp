@@ -81,32 +81,40 @@ bool Conflicts::explain_group(const Conflict& c, Finding& f) const {
   return true;
 }
 
-// A cp.async that nobody has waited for by group: the arrivals of its warp on the mbarrier that the reader waited for.
+// A cp.async that nobody has waited for by group: what the mbarrier that the reader waited for knows of it. False: no mbarrier
+// has to do with it.
 bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
   const WarpOrder* w = earlier_warp(c);
   const LatestWait* wait = history_.latest_wait(c.who.warp());
   const size_t lane = static_cast<size_t>(Records::lane_of(c.prior));
-  if (!w || !wait || w->lanes[lane].cp_groups.wait_source >= 0) return false;
-  const std::string name = wait->bar->name();
-  f.related.push_back({"the reader's wait for " + name, tell_.line(wait->source)});
-  for (const Arrivals& a : history_.of(*wait->bar).ever.arrivals) {
-    if (a.warp != w->warp) continue;
-    f.related.push_back({"arrives on " + name, tell_.line(a.source)});
-    const bool plain = is_plain_arrive(tell_.program(), a.source);
-    f.title +=
-        text(": the arrival on ", name, plain ? " does not wait for the copy" : " does not cover this copy");
-    f.why =
-        plain
-            ? "mbarrier.arrive is executed at once, by the thread; only cp.async.mbarrier.arrive.noinc arrives when the "
-              "copies of its thread have landed."
-            : "cp.async.mbarrier.arrive.noinc arrives when the copies that its thread issued before it have landed; "
-              "this one came after it.";
-    f.hint = text("cp.async.mbarrier.arrive.noinc on ", name, " behind the last copy of the stage",
-                  plain ? ", in place of the arrival" : "");
-    return true;
+  if (!w || w->lanes[lane].cp_groups.wait_source >= 0) return false;
+  if (wait)
+    for (const Arrivals& a : history_.of(*wait->bar).ever.arrivals) {
+      if (a.warp != w->warp) continue;
+      const std::string name = wait->bar->name();
+      const bool plain = is_plain_arrive(tell_.program(), a.source);
+      f.related.push_back({"the reader's wait for " + name, tell_.line(wait->source)});
+      f.related.push_back({"arrives on " + name, tell_.line(a.source)});
+      f.title += text(": the arrival on ", name, plain ? " does not wait for the copy" : " does not cover this copy");
+      f.why = plain ? "mbarrier.arrive is executed at once, by the thread; only cp.async.mbarrier.arrive.noinc arrives when "
+                      "the copies of its thread have landed."
+                    : "cp.async.mbarrier.arrive.noinc arrives when the copies that its thread issued before it have landed; "
+                      "this one came after it.";
+      f.hint = text("cp.async.mbarrier.arrive.noinc on ", name, " behind the last copy of the stage",
+                    plain ? ", in place of the arrival" : "");
+      return true;
+    }
+  std::string not_waited_for;
+  for (const auto& [address, bar] : c.who.cta().mbarriers) {
+    const BarrierLog& log = history_.of(bar);
+    const bool waited = std::any_of(log.waits.begin(), log.waits.end(),
+                                    [&](const PassedWaits& p) { return p.warp == &c.who.warp(); });
+    if (bar.valid && log.tells_of_copies && !waited)
+      not_waited_for += (not_waited_for.empty() ? "" : ", ") + bar.name();
   }
-  f.title += text(": its warp has not arrived on ", name, ", which the reader waited for");
-  f.hint = text("cp.async.mbarrier.arrive.noinc on ", name, " behind the last copy of the stage");
+  if (not_waited_for.empty()) return false;
+  f.title += ": the reader has not waited for " + not_waited_for;
+  f.hint = "wait on the mbarrier that the copies arrive on, for the parity of this phase, before the first read";
   return true;
 }
 

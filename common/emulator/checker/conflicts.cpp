@@ -38,7 +38,7 @@ Cause Conflicts::of_cp_async(const Conflict& c) {
   Cause cause;
   cause.kind = Cause::Kind::copy_not_waited_for;
   const LatestWait* latest = history_.latest_wait(c.who.warp());
-  if (c.write || !latest || latest->complete > 0) return cause;
+  if (c.write || !latest || latest->complete > 0 || !history_.of(*latest->bar).tells_of_copies) return cause;
   cause.bar = mbarriers_.find(latest->bar, c.who.cta());
   cause.needed = 1;
   const Warp& w = c.who.warp();
