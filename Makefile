@@ -17,6 +17,9 @@
 ## make break-NN BUG=name      show one, run it, and what it showed
 ## make try FILE=my_kernel.cu  run any program of one file once under the checker; FLAGS="-DN=8" for nvcc, ARGS, SCHEDULE
 ##
+## make grade SUBMISSIONS=folder  judge a class's hand-ins; LESSONS=04,05, OUT=folder, SHARD=i/n (checks/grading/README.md)
+## make grade-merge            the results of shards, together: ARGS="folder folder", OUT=folder
+##
 ## make test                   the project's own tests; TESTS=regex runs some of them; ALL=1 tries more random schedules
 ## make doctor                 what this machine has and lacks, and what to type
 ## make bench                  time the ladder beside cuBLASLt, into plots/mine (needs a Hopper GPU)
@@ -38,14 +41,14 @@
 ## DEVICE=gpu or emu: not the best device, but this one     JOBS=N: parallel jobs     BUILD_DIR=folder: not build
 
 # The front door: every command is one of checks/workbook, which reads these from the environment.
-export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM
+export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD
 export CALLED_FROM := $(PWD)
 override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-commands := help run next status check try trace test bench plots fuzz record setup build clean
-.PHONY: $(commands) doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
+commands := help run next status check try trace test grade bench plots fuzz record setup build clean
+.PHONY: $(commands) grade-merge doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
@@ -56,6 +59,9 @@ $(foreach c,run check try trace watch hint diff reset break,$(eval $(c)-%: ; $$(
 # doctor judges the machine as it is, so it installs nothing.
 doctor:
 	@sh checks/workbook/doctor.sh
+
+grade-merge:
+	$(WORKBOOK) $@
 
 bench-emulator:
 	$(WORKBOOK) bench-emulator $(ARGS)

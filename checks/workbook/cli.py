@@ -7,6 +7,7 @@ import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
 from workbook import oldest_ptx, one_file, pages, predict, recorded, report, student, trace
+from workbook.grading import command as grading
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
 from workbook.program import DoesNotCompile
 
@@ -146,6 +147,8 @@ def parser():
     emulator = add("bench-emulator", lambda o: bench_emulator.bench(o.repeat, o.csv), "the emulator's speed")
     emulator.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
     emulator.add_argument("--csv", help="a file that gets the table, too")
+    add("grade", lambda o: grading.grade(words()), "the hand-ins of SUBMISSIONS; LESSONS, OUT, SHARD=i/n, options in ARGS")
+    add("grade-merge", lambda o: grading.merge(words()), "the results of the shards that ARGS names, into OUT")
     add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
     add("fuzz-ptx", lambda o: fuzz_ptx(words()), "what is handed over from outside, changed at random; options in ARGS")
     add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
