@@ -248,7 +248,7 @@ def check(wanted=None, every=False):
 
 def show_run(done, source, choice, ptx=None):
     """The short report of one run; its exit code. 0 findings are said with what was seen."""
-    lines = report.body(done, source)
+    lines = report.body(done, source, printed=True)
     said = program.assemble(ptx) if ptx and ptx.exists() and choice.device == "emu" else ""
     if done.errors or done.verdict == "todo":
         print("\n".join(lines))
@@ -261,7 +261,7 @@ def show_run(done, source, choice, ptx=None):
         print(colour("0 findings", GREEN))
     else:
         print("\n".join(line for line in done.output.splitlines() if line.startswith(report.HEADS)))
-    if choice.device == "emu":
+    if choice.device == "emu" and done.emu:  # a program that crashed has written no counts
         print("\n".join(report.seen_lines(done, *registers(said))))
     remarks = compile_report.remarks(said, source)
     if remarks:
@@ -308,38 +308,6 @@ def try_lesson(wanted):
     if code == OK and choice.device == "emu":
         print("".join(line + "\n" for line in predict.sentence_lines(executable, lesson)), end="")
     return code
-
-
-def source_of(name):
-    """The file that FILE= names."""
-    source = Path(name).expanduser()
-    source = source if source.is_absolute() else ROOT / source
-    if not source.is_file():
-        raise Stop(f"FILE={name} does not exist", ("where", str(source)))
-    return source
-
-
-def compiled_file(source, choice):
-    """The program of any one file. Raises DoesNotCompile."""
-    out = BUILD / "try" / (source.stem + (".emu" if choice.device == "emu" else ""))
-    build.jobs()
-    with build.locked():
-        build.setup(again=False)
-        build.build("emulator", "lab_host")
-        return program.make(source, out, choice.device)
-
-
-def try_file(name):
-    source, words, order = source_of(name), arguments(), schedule()
-    choice = device.choose("emu")
-    try:
-        out = compiled_file(source, choice)
-    except program.DoesNotCompile as error:
-        print("\n".join(compile_report.refusal(error, source)))
-        return WRONG
-    done = run([out, *words], TRY_LIMIT_S, EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
-    print_own(report.own_lines(done.output, done.findings))
-    return show_run(done, source, choice)
 
 
 def watch(wanted):
