@@ -2,6 +2,8 @@
 ##
 ## make run                    run every lesson's worked program on the best device; one table
 ## make run-NN                 run one of them; ARGS="--m 1024" passes options on
+## make predict                what the worked programs would take on an H200, beside what was recorded
+## make predict-NN             one of them
 ## make next                   what to do now
 ## make status                 which of your files are open, right or wrong
 ## make check-NN               check your file lessons/NN_name/NN_name.cu; ALL=1 does not stop at the first failing case
@@ -47,14 +49,14 @@ override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-commands := help run next status check try trace test grade bench plots fuzz record setup build clean
+commands := help run predict next status check try trace test grade bench plots fuzz record setup build clean
 .PHONY: $(commands) grade-merge doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
 
 # A rule for each: of one rule with several patterns make would run the recipe once.
-$(foreach c,run check try trace watch hint diff reset break,$(eval $(c)-%: ; $$(WORKBOOK) $(c) '$$*'))
+$(foreach c,run predict check try trace watch hint diff reset break,$(eval $(c)-%: ; $$(WORKBOOK) $(c) '$$*'))
 
 # doctor judges the machine as it is, so it installs nothing.
 doctor:
