@@ -79,6 +79,15 @@ def alone(lesson, blank):
     return render(split(lesson.solution), lambda region: blank.lines if region.number == blank.region.number else region.lines)
 
 
+def others_worked(lesson, text, blank):
+    """The hand-in with the worked answers in all blanks but one."""
+    lines = text.splitlines()
+    for other in sorted(blanks(lesson, text), key=lambda b: -b.first):
+        if other.lines and other.region.number != blank.region.number:
+            lines[other.first - 1:other.first - 1 + len(other.lines)] = other.region.lines
+    return "\n".join(lines) + "\n"
+
+
 def around(lesson, text):
     """The lines outside the blanks that a hand-in has changed or added, and how many of the lesson's it lacks."""
     parts, held = split(lesson.solution), blanks(lesson, text)

@@ -5,6 +5,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -12,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 
 from workbook import base, build
-from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, YELLOW, Stop, colour, load_text, shown, table
-from workbook.grading import handins, harness, results
+from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, WRONG, YELLOW, Stop, colour, load_text, shown, table
+from workbook.grading import examples, handins, harness, results
 from workbook.grading.judge import Judge, judge_file
 from workbook.grading.points import Weights
 from workbook.grading.sandbox import Sandbox
@@ -89,7 +90,11 @@ class Class:
         self.out = folder_of("OUT", BUILD / "grade")
         if not os.environ.get("SUBMISSIONS"):
             raise Stop("which hand-ins?", ("try", "make grade SUBMISSIONS=folder, in which each hand-in is a folder or an archive"))
-        self.handins, self.others = handins.collect(folder_of("SUBMISSIONS", None))
+        folder = folder_of("SUBMISSIONS", None)
+        self.examples = {}
+        if folder.resolve() == examples.folder().resolve():
+            folder = self.make_examples()
+        self.handins, self.others = handins.collect(folder)
         self.weights = Weights(Path(asked.weights) if asked.weights else None)
         self.late = roster(asked.roster) if asked.roster else {}
         self.until = deadline(asked.deadline) if asked.deadline else None
@@ -98,7 +103,28 @@ class Class:
         self.handins = sorted(self.handins, key=lambda h: h.name)[self.shard[0] - 1::self.shard[1]]
         self.commit = harness.commit(asked.changed_harness)
         self.sandbox = Sandbox(asked.no_sandbox, build.jobs())
-        self.found, self.failed, self.done = {}, [], 0
+        self.found, self.failed, self.done, self.total = {}, [], 0, 0
+
+    def make_examples(self):
+        """Writes the hand-ins of the recipes; their folder. Without LESSONS those lessons are graded that they are for."""
+        folder, made = self.out / "examples", examples.recipes()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for example in made:
+            example.make(folder)
+        self.examples = {example.name: example for example in made}
+        if not os.environ.get("LESSONS"):
+            self.chosen = [lesson for lesson in self.chosen if any(e.lesson == lesson.name for e in made)]
+        return folder
+
+    def surprises(self):
+        """What came of examples other than their recipes promise."""
+        for handin in self.handins:
+            example = self.examples.get(handin.name)
+            found = example and self.found.get((handin.slug, example.lesson))
+            said = example.deviation(found) if found else ""
+            if said:
+                yield f"{handin.title}, {example.title}: {said}"
 
     def prepare(self):
         targets = [t for lesson in self.chosen for t in (f"solutions.{lesson.name}.emu", f"check.lesson.{lesson.name}")]
@@ -109,8 +135,8 @@ class Class:
             if handin.path:
                 handins.read(handin)
 
-    def one(self, handin, lesson):
-        """What is written down of one file."""
+    def without(self, handin, lesson):
+        """What is written down of a file that is not judged; None where it is to be judged."""
         file = handin.files.get(lesson.name)
         if file is None:
             return nothing("missing", handin.why or f"there is no {lesson.name}.cu")
@@ -118,14 +144,12 @@ class Class:
             return nothing("late", self.late[handin.name])
         if self.until and file.changed > self.until:
             return nothing("late", f"changed at {datetime.fromtimestamp(file.changed):%Y-%m-%d %H:%M}, after {self.asked.deadline}")
-        if file.text is None:
-            return nothing("unreadable", file.why)
-        return judge_file(self.judge, lesson, file.text)
+        return nothing("unreadable", file.why) if file.text is None else None
 
     def guarded(self, handin, lesson):
         """Likewise; what goes wrong here is said of this hand-in, and the others go on."""
         try:
-            return self.one(handin, lesson)
+            return judge_file(self.judge, lesson, handin.files[lesson.name].text)
         except Exception as problem:  # whatever it is, one hand-in does not end the run
             said = problem.args[0] if isinstance(problem, Stop) else f"{type(problem).__name__}: {problem}"
             self.failed.append(f"{handin.title}, {lesson.name}: {problem}")
@@ -133,9 +157,16 @@ class Class:
 
     def run(self):
         """Grades all; True when nothing interrupted it."""
-        work = [(h, lesson) for h in self.handins for lesson in self.chosen]
-        if self.chosen:  # what is slow to judge is begun first
-            work.sort(key=lambda w: w[1].name, reverse=True)
+        work = []
+        for handin in self.handins:
+            for lesson in self.chosen:
+                said = self.without(handin, lesson)
+                if said:
+                    self.keep(handin, lesson, said)
+                else:
+                    work.append((handin, lesson))
+        work.sort(key=lambda w: w[1].name, reverse=True)  # what is slow to judge is begun first
+        self.total = len(work)
         pool = ThreadPoolExecutor(build.jobs())
         futures = {pool.submit(self.guarded, h, lesson): (h, lesson) for h, lesson in work}
         left, began = set(futures), time.monotonic()
@@ -146,7 +177,7 @@ class Class:
                     h, lesson = futures[future]
                     self.keep(h, lesson, future.result())
                     self.done += 1
-                    self.progress(h, lesson, len(work), began)
+                    self.progress(h, lesson, began)
             return True
         except KeyboardInterrupt:
             self.sandbox.stopping = True
@@ -162,13 +193,13 @@ class Class:
         said["points"], said["most"] = self.weights.points(lesson, said), self.weights.most(lesson)
         self.found[handin.slug, lesson.name] = said
 
-    def progress(self, handin, lesson, total, began):
+    def progress(self, handin, lesson, began):
         said = self.found[handin.slug, lesson.name]
-        text = f"[{self.done}/{total}] {handin.title[:40]}  {lesson.name}: {said['what']}, {said['points']:g} points"
+        text = f"[{self.done}/{self.total}] {handin.title[:40]}  {lesson.name}: {said['what']}, {said['points']:g} points"
         if sys.stdout.isatty():
             spent = time.monotonic() - began
-            text += f"   ({spent / self.done * (total - self.done):.0f} s left)"
-            print(f"\r\033[K{text[:110]}", end="" if self.done < total else "\n", flush=True)
+            text += f"   ({spent / self.done * (self.total - self.done):.0f} s left)"
+            print(f"\r\033[K{text[:110]}", end="" if self.done < self.total else "\n", flush=True)
         else:
             print(text, flush=True)
 
@@ -211,11 +242,14 @@ def grade(words):
     print_class(said)
     print(f"\n{shown(run.out / 'class.html')}   results.csv, junit.xml and results.json are beside it")
     if not whole:
-        print(f"interrupted: {run.done} of {len(run.handins) * len(run.chosen)} files are graded and kept; the same command goes on")
+        print(f"interrupted: {run.done} of {run.total} files are graded and kept; the same command goes on")
         raise KeyboardInterrupt
     for problem in run.failed:
         print(colour(f"not graded: {handins.printable(problem)[:300]}", RED))
-    return BAD_INPUT if run.failed else OK
+    surprises = list(run.surprises())
+    for said in surprises:
+        print(colour(f"not as its recipe promises: {said}", RED))
+    return BAD_INPUT if run.failed else WRONG if surprises else OK
 
 
 def merge(words):
