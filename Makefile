@@ -15,17 +15,18 @@
 ## make check                  check all your files
 ## make break-NN               list the deliberate bugs of lesson NN
 ## make break-NN BUG=name      show one, run it, and what it showed
-## make try FILE=my_kernel.cu  run any program of one file once under the checker
+## make try FILE=my_kernel.cu  run any program of one file once under the checker; FLAGS="-DN=8" for nvcc, ARGS, SCHEDULE
 ##
 ## make grade SUBMISSIONS=folder  judge a class's hand-ins; LESSONS=04,05, OUT=folder, SHARD=i/n (checks/grading/README.md)
 ## make grade-merge            the results of shards, together: ARGS="folder folder", OUT=folder
 ##
-## make test                   the project's own tests; TESTS=regex runs some of them
+## make test                   the project's own tests; TESTS=regex runs some of them; ALL=1 tries more random schedules
 ## make doctor                 what this machine has and lacks, and what to type
 ## make bench                  time the ladder beside cuBLASLt, into plots/mine (needs a Hopper GPU)
 ## make plots                  draw what you have measured beside what is recorded, into plots/mine
 ## make bench-emulator         the emulator's speed on one core
 ## make fuzz                   random pipelines, and mistakes in them; ARGS="--count N --seed S"
+## make fuzz-ptx               PTX, fat binaries, tensor maps, the environment and JSON, changed at random, with sanitizers; ARGS="--seconds 60"
 ## make record                 record the answers of a Hopper GPU anew (needs one)
 ## make record-bugs            record what a Hopper GPU shows of each bug anew (needs one)
 ## make record-bench           measure the recorded data of plots/data anew (needs a Hopper GPU)
@@ -40,13 +41,14 @@
 ## DEVICE=gpu or emu: not the best device, but this one     JOBS=N: parallel jobs     BUILD_DIR=folder: not build
 
 # The front door: every command is one of checks/workbook, which reads these from the environment.
-export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD
+export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD
+export CALLED_FROM := $(PWD)
 override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
 commands := help run next status check try trace test grade bench plots fuzz record setup build clean
-.PHONY: $(commands) grade-merge doctor bench-emulator record-bugs record-bench record-plots format format-check distclean
+.PHONY: $(commands) grade-merge doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
@@ -63,6 +65,12 @@ grade-merge:
 
 bench-emulator:
 	$(WORKBOOK) bench-emulator $(ARGS)
+
+# A build of its own: the sanitizers are in all of it.
+fuzz-ptx: export BUILD_DIR := $(or $(BUILD_DIR),build)-asan
+fuzz-ptx: export CMAKE_FLAGS := $(CMAKE_FLAGS) -DWORKBOOK_SANITIZE=ON
+fuzz-ptx:
+	$(WORKBOOK) fuzz-ptx
 
 record-bugs:
 	$(WORKBOOK) bugs renew $(ARGS)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbook import build, compile_report, device, program, report
+from workbook import build, compile_report, device, program, reclaimed, report
 from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, load_text, paragraph, save_text, shown, table
 from workbook.lessons import lessons
 from workbook.nvcc import registers
@@ -51,6 +51,7 @@ class Judgement:
     cases: list = field(default_factory=list)
     again: str = ""  # the command that repeats the first failing run
     left: int = 0    # cases that did not run
+    reclaimed: tuple = ()  # header and rows: what the kernel takes beside the lesson before
     passed = property(lambda self: sum(c.status == "passed" for c in self.cases))
     failed = property(lambda self: sum(c.status == "failed" for c in self.cases))
 
@@ -126,10 +127,11 @@ def again(lesson, done):
     return words + ("" if schedule == "in-order" else f" SCHEDULE={schedule}")
 
 
-def judge(lesson, choice, every=False):
-    """Compiles and checks one lesson's file."""
+def judge(lesson, choice, every=False, beside=False):
+    """Compiles and checks one lesson's file. `beside`: a right one is also counted beside the lesson before."""
     try:
-        compiled(lesson, choice, f"check.lesson.{lesson.name}")
+        earlier = reclaimed.before(lesson) if beside else None
+        compiled(lesson, choice, f"check.lesson.{lesson.name}", *([f"solutions.{earlier.name}.emu"] if earlier else []))
     except program.DoesNotCompile as error:
         save_text(full_path(lesson), str(error))
         return Judgement("does not compile", compile_report.refusal(error, lesson.exercise))
@@ -140,7 +142,8 @@ def judge(lesson, choice, every=False):
     bad = next((c for c in cases if c.status == "failed"), None)
     if bad is None:
         lines = compile_report.remarks(said, lesson.exercise)
-        return Judgement("right, but" if lines else "right", lines, cases)
+        taken = reclaimed.rows(lesson, lesson.program("emu", GROUP), said) if beside and said else ()
+        return Judgement("right, but" if lines else "right", lines, cases, reclaimed=taken)
     found = blame(lesson, choice, bad, cases)
     found.left = left
     return found
@@ -173,6 +176,9 @@ def print_judgement(lesson, found):
     print(f"{shown(lesson.exercise)}: {colour(found.verdict, report.verdict_colour(found.verdict))}" +
           (f", {found.passed} cases" if found.verdict == "right" else ""))
     if found.verdict == "right":
+        if found.reclaimed:
+            print()
+            table(*found.reclaimed)
         return
     print("\n" + "\n".join(found.lines))
     if found.verdict == "TODO open":
@@ -223,7 +229,7 @@ def check(wanted=None, every=False):
     rows, all_right = [], True
     for lesson in chosen:
         hashed = digest(lesson)
-        found = judge(lesson, choice, every) if hashed else Judgement("missing", [f"start it again: make reset-{lesson.number}"])
+        found = judge(lesson, choice, every, bool(wanted)) if hashed else Judgement("missing", [f"start it again: make reset-{lesson.number}"])
         if wanted or found.verdict != "TODO open":  # of many files the table says which are open
             print_judgement(lesson, found)
         remember(lesson, found, hashed)
@@ -239,7 +245,7 @@ def check(wanted=None, every=False):
 
 def show_run(done, source, choice, ptx=None):
     """The short report of one run; its exit code. 0 findings are said with what was seen."""
-    lines = report.body(done, source)
+    lines = report.body(done, source, printed=True)
     said = program.assemble(ptx) if ptx and ptx.exists() and choice.device == "emu" else ""
     if done.errors or done.verdict == "todo":
         print("\n".join(lines))
@@ -252,7 +258,7 @@ def show_run(done, source, choice, ptx=None):
         print(colour("0 findings", GREEN))
     else:
         print("\n".join(line for line in done.output.splitlines() if line.startswith(report.HEADS)))
-    if choice.device == "emu":
+    if choice.device == "emu" and done.emu:  # a program that crashed has written no counts
         print("\n".join(report.seen_lines(done, *registers(said))))
     remarks = compile_report.remarks(said, source)
     if remarks:
@@ -296,38 +302,6 @@ def try_lesson(wanted):
     print(f"{shown(lesson.exercise)}  {size}  {order if choice.device == 'emu' else choice.name}\n")
     print_own(line for line in report.own_lines(done.output, done.findings) if not line.startswith(f"{lesson.name}: "))
     return show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
-
-
-def source_of(name):
-    """The file that FILE= names."""
-    source = Path(name).expanduser()
-    source = source if source.is_absolute() else ROOT / source
-    if not source.is_file():
-        raise Stop(f"FILE={name} does not exist", ("where", str(source)))
-    return source
-
-
-def compiled_file(source, choice):
-    """The program of any one file. Raises DoesNotCompile."""
-    out = BUILD / "try" / (source.stem + (".emu" if choice.device == "emu" else ""))
-    build.jobs()
-    with build.locked():
-        build.setup(again=False)
-        build.build("emulator", "lab_host")
-        return program.make(source, out, choice.device)
-
-
-def try_file(name):
-    source, words, order = source_of(name), arguments(), schedule()
-    choice = device.choose("emu")
-    try:
-        out = compiled_file(source, choice)
-    except program.DoesNotCompile as error:
-        print("\n".join(compile_report.refusal(error, source)))
-        return WRONG
-    done = run([out, *words], TRY_LIMIT_S, EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
-    print_own(report.own_lines(done.output, done.findings))
-    return show_run(done, source, choice)
 
 
 def watch(wanted):

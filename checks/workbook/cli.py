@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
-from workbook import oldest_ptx, pages, recorded, report, student, trace
+from workbook import oldest_ptx, one_file, pages, recorded, report, student, trace
 from workbook.grading import command as grading
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
 from workbook.program import DoesNotCompile
@@ -78,6 +78,11 @@ def fuzz(words):
     return subprocess.run([str(BUILD / "checks" / "fuzz"), "--count", "20000", *words]).returncode
 
 
+def fuzz_ptx(words):
+    build.prepare("check.fuzz_readers", again=True)
+    return subprocess.run([str(BUILD / "checks" / "fuzz_readers"), *(words or ["--seconds", "600"])]).returncode
+
+
 def pipeline(path):
     """A right program of checks/pipelines: no finding, neither error nor advice, under every schedule."""
     found = bugs.judge(path, None, [""])
@@ -97,7 +102,7 @@ def describe_device():
 def try_it(lesson, file):
     if bool(lesson) == bool(file):
         raise Stop("try what?", ("try", "make try-04, or make try FILE=my_kernel.cu"))
-    return check.try_lesson(lesson) if lesson else check.try_file(file)
+    return check.try_lesson(lesson) if lesson else one_file.try_file(file)
 
 
 def parser():
@@ -125,7 +130,7 @@ def parser():
     add("run", lambda o: ladder.climb(o.lesson), "run the worked programs; options in ARGS", "lesson?")
     add("test", lambda o: ctest.test(), "the project's own tests, or those that TESTS names")
     add("check", lambda o: check.check(o.lesson, env("ALL")), "check the student's file, or all; ALL=1: every case", "lesson?")
-    add("try", lambda o: try_it(o.lesson, env("FILE")), "run the student's file, or FILE=x.cu, once; ARGS, SCHEDULE", "lesson?")
+    add("try", lambda o: try_it(o.lesson, env("FILE")), "run the student's file, or FILE=x.cu, once; ARGS, FLAGS, SCHEDULE", "lesson?")
     add("trace", lambda o: trace.trace(o.lesson, env("FILE")), "play a run step by step, of the lesson or FILE=x.cu; ARGS", "lesson?")
     add("timelines", lambda o: trace.timelines(o.write), "compare the documents' timelines with the programs; --write: draw them", "--write")
     add("watch", lambda o: check.watch(o.lesson), "check the file whenever it is saved", "lesson")
@@ -144,6 +149,7 @@ def parser():
     add("grade", lambda o: grading.grade(words()), "the hand-ins of SUBMISSIONS; LESSONS, OUT, SHARD=i/n, options in ARGS")
     add("grade-merge", lambda o: grading.merge(words()), "the results of the shards that ARGS names, into OUT")
     add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
+    add("fuzz-ptx", lambda o: fuzz_ptx(words()), "what is handed over from outside, changed at random; options in ARGS")
     add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
     add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
     add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")

@@ -4,10 +4,10 @@ import math
 import re
 
 from workbook import build, device
-from workbook.base import BUILD, GREEN, OK, RED, WRONG, load_text, table
+from workbook.base import GREEN, OK, RED, WRONG, table
 from workbook.check import arguments
 from workbook.lessons import lessons
-from workbook.nvcc import registers
+from workbook.reclaimed import built_registers
 from workbook.run import run
 
 LIMIT_S = 600
@@ -15,8 +15,7 @@ LIMIT_S = 600
 
 def registers_of(lesson, result):
     """Registers per thread: as the program says (GPU), else from the report of ptxas that the build has kept."""
-    reports = list((BUILD / "solutions" / "CMakeFiles").glob(f"solutions.{lesson.name}.object*/{lesson.name}.cu.o.ptxas"))
-    return result.get("registers") or next((r for r in (registers(load_text(p))[0] for p in reports) if r), None) or "n/a"
+    return result.get("registers") or built_registers(lesson)[0] or "n/a"
 
 
 def per_tile(result, stats):

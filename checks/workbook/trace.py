@@ -9,7 +9,7 @@ import json
 import re
 from pathlib import Path
 
-from workbook import base, build, check, device, program
+from workbook import base, build, check, device, one_file, program
 from workbook.base import BUILD, OK, WRONG, Stop, load_text, paragraph, shown
 from workbook.compile_report import refusal
 from workbook.lessons import lessons
@@ -114,11 +114,11 @@ def trace_lesson(wanted):
 
 def trace_file(name):
     """Any program of one file."""
-    source, words = check.source_of(name), check.arguments()
+    source, words = one_file.source_of(name), check.arguments()
     try:
-        executable = check.compiled_file(source, emulator())
+        executable = one_file.compiled(source, emulator())
     except program.DoesNotCompile as error:
-        print("\n".join(refusal(error, source)))
+        print("\n".join(one_file.refusal(error, source)))
         return WRONG
     path, done = record(executable, words, source.stem)
     if not recorded(path):

@@ -500,6 +500,10 @@ TEST_CASE("cuModuleLoadData answers with a code to what it cannot load, and the 
   CHECK(cuModuleLoadData(&module, ".version 8.6\n.target sm_90a\n.visible .entry k() { frobnicate; }") ==
         CUDA_ERROR_INVALID_PTX);
   CHECK(emu::runtime::last_explanation().find("frobnicate") != std::string::npos);
+  CHECK(cuModuleLoadData(&module,
+                         ".version 8.6\n.target sm_90a\n.global .b8 a[2147483647];\n.global .b8 b[2];\n") ==
+        CUDA_ERROR_INVALID_PTX);
+  CHECK(emu::runtime::last_explanation().find("more than 2 GiB, up to b") != std::string::npos);
   CHECK(cuModuleLoadData(&module, "nonsense") == CUDA_ERROR_INVALID_PTX);
   CHECK(cuModuleLoadData(&module, "\177ELF...") == CUDA_ERROR_NO_BINARY_FOR_GPU);
   CHECK(cuModuleLoadData(nullptr, "") == CUDA_ERROR_INVALID_VALUE);

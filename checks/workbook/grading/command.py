@@ -12,13 +12,14 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
 
-from workbook import base, build
+from workbook import build
 from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, WRONG, YELLOW, Stop, colour, load_text, shown, table
 from workbook.grading import examples, handins, harness, results
 from workbook.grading.judge import Judge, judge_file
 from workbook.grading.points import Weights
 from workbook.grading.sandbox import Sandbox
 from workbook.lessons import lessons
+from workbook.one_file import caller
 
 
 def options(words):
@@ -38,7 +39,7 @@ def options(words):
 def folder_of(name, otherwise):
     wanted = os.environ.get(name, "")
     path = Path(wanted).expanduser() if wanted else otherwise
-    return path if path.is_absolute() else base.ROOT / path
+    return caller() / path
 
 
 def chosen_lessons():
@@ -95,8 +96,8 @@ class Class:
         if folder.resolve() == examples.folder().resolve():
             folder = self.make_examples()
         self.handins, self.others = handins.collect(folder)
-        self.weights = Weights(Path(asked.weights) if asked.weights else None)
-        self.late = roster(asked.roster) if asked.roster else {}
+        self.weights = Weights(caller() / asked.weights if asked.weights else None)
+        self.late = roster(caller() / asked.roster) if asked.roster else {}
         self.until = deadline(asked.deadline) if asked.deadline else None
         there = {handin.name for handin in self.handins}
         self.handins += [handins.HandIn(name, None, why="nothing was handed in") for name in self.late if name not in there]
@@ -255,7 +256,7 @@ def grade(words):
 def merge(words):
     """ARGS: the folders of the shards' results. OUT: where the whole goes."""
     out = folder_of("OUT", BUILD / "grade")
-    folders = [Path(w) if Path(w).is_absolute() else base.ROOT / w for w in words]
+    folders = [caller() / w for w in words]
     if not folders:
         raise Stop("which results?", ("try", "make grade-merge ARGS='shard-1 shard-2' OUT=folder"))
     parts = []

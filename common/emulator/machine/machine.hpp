@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -50,15 +49,20 @@ struct LaunchConfig {
 // For the rules (rules/launch.hpp), but for what the kernel's attributes allow.
 rules::LaunchArguments launch_arguments(const Program& program, const LaunchConfig& config);
 
-// One of the 16 barriers of bar/barrier.
+// One of the 16 barriers of bar/barrier. It counts arrivals, a warp's as 32 threads: a warp may arrive more than once.
 struct NamedBarrier {
-  uint32_t expected_threads = 0;  // of the current use; 0: nobody has arrived
-  std::vector<uint32_t> arrived;  // lanes, per warp
-  uint32_t arrived_threads = 0;   // whole warps count 32
+  uint32_t expected_threads = 0;   // of the current use; 0: all warps
+  std::vector<uint32_t> arrivals;  // complete ones, per warp
+  std::vector<uint32_t> lanes;     // that have arrived while others of their warp have not, per warp
   uint64_t generation = 0;
   uint32_t red_and = 0, red_or = 0, red_count = 0;           // accumulating
   uint32_t result_and = 0, result_or = 0, result_count = 0;  // of the last completion
-  int32_t first_source = -1;                                 // Program source index of the first arrival
+  int32_t first_source = -1;  // Program source index of the first arrival; -1: nobody has arrived
+  uint32_t threads() const {  // that have arrived
+    uint32_t sum = 0;
+    for (uint32_t count : arrivals) sum += 32 * count;
+    return sum;
+  }
 };
 
 struct Cluster;
@@ -73,7 +77,8 @@ struct Cta {
   uint32_t cluster_rank;  // %cluster_ctarank
   Cluster* cluster = nullptr;
   std::vector<std::unique_ptr<Warp>> warps;
-  std::vector<std::byte> shared;  // [0, kSharedBase) is the system's
+  std::vector<std::byte> shared;  // [0, shared_begin) is the system's
+  uint32_t shared_begin = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers;  // by shared address
   uint64_t order = 0;                      // launch order, unique
@@ -81,7 +86,7 @@ struct Cta {
 
   // Bytes of this CTA's shared window, or null when [address, address + bytes) is not allocated.
   std::byte* shared_at(uint64_t address, uint64_t bytes) {
-    return address >= kSharedBase && address <= shared.size() && bytes <= shared.size() - address
+    return address >= shared_begin && address <= shared.size() && bytes <= shared.size() - address
                ? shared.data() + address
                : nullptr;
   }
@@ -116,7 +121,7 @@ class Machine {
   std::unique_ptr<AsyncEngine> engine;
   Observers observers;
   LaunchFindings findings;    // of the running launch
-  double time_limit_s = 300;  // of one launch
+  double time_limit_s = 300;  // of one launch, in seconds of processor time
   uint64_t effects = 0;       // grows with every change another thread could see
   uint64_t instructions = 0;  // of warps, executed by all launches
   std::mt19937_64 random;
@@ -129,18 +134,19 @@ class Machine {
   Cta* shared_owner(Cta& from, uint64_t address, uint32_t* offset);
   const std::vector<std::unique_ptr<Cluster>>& resident() const { return resident_; }
   void flush_printf();
-  uint64_t clock() const { return clock_; }
+  uint64_t clock() const { return clock_; }  // emulated time at the beginning of a turn, in ns and in cycles
 
  private:
   std::vector<std::unique_ptr<Cluster>> resident_;
   uint64_t effects_at_pass_ = 0;  // `effects` when the last pass began
   uint64_t clock_ = 0, next_order_ = 0;
-  std::chrono::steady_clock::time_point started_;
+  double started_s_ = 0;  // processor time at the beginning of the launch
+  uint64_t passes_ = 0;
 
   void check_config(const Program& program, const LaunchConfig& config);
   std::unique_ptr<Cluster> make_cluster(const Program& program, const LaunchConfig& config, uint64_t number);
   bool run_pass(const Program& program);
-  [[noreturn]] void report_deadlock(const Program& program);
+  bool wake_sleeper();  // nobody else can do anything: time passes until the first alarm
   void check_time(const Program& program);
 };
 

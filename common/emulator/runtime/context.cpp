@@ -18,13 +18,14 @@ Context& Context::instance() {
   return context;
 }
 
-std::string Context::ptx_of(const Binary& b) {
-  const std::string own = ptx_of_wrapper(b.wrapper);
+std::vector<std::string> Context::ptx_of(const Binary& b) {
+  std::vector<std::string> own = ptx_of_wrapper(b.wrapper);
   if (!environment().other_ptx) return own;
   std::set<std::string> names;
   for (const Kernel& k : kernels)
     if (k.binary == &b) names.insert(k.name);
-  return environment().other_ptx->in_place_of(own, names);
+  for (std::string& text : own) text = environment().other_ptx->in_place_of(text, names);
+  return own;
 }
 
 void Context::load_modules() {
@@ -65,6 +66,16 @@ void Context::fault(const Finding& finding, cudaError_t error) {
   Report::instance().add(finding);
   if (fault_ == cudaSuccess) fault_ = error;
   write_report();
+}
+
+cudaError_t Context::refuse(const Kernel& kernel, bool launch) {
+  const Finding* refusal = kernel.binary->module ? kernel.binary->module->refusal(kernel.name) : nullptr;
+  if (!refusal) return cudaErrorInvalidDeviceFunction;
+  if (launch)
+    fault(*refusal);
+  else
+    explain(error_of(*refusal), "a call for " + readable(kernel.name), refusal->title, refusal->hint);
+  return error_of(*refusal);
 }
 
 Kernel* Context::find_kernel(const void* function) {

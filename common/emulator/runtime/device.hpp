@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/overlap.hpp"
@@ -31,16 +32,19 @@ struct DeviceVariable {
   void* managed = nullptr;  // __managed__: the host's pointer, equal to the address
 };
 
-// One PTX text on the device: all variables allocated and initialised, all kernels decoded.
+// The PTX of one module on the device, of several objects where they were linked: all variables allocated and initialised, all kernels decoded.
 class LoadedModule {
  public:
-  // Variables named in `managed` live in host memory. Throws Fault when the text has a syntax error or uses
-  // anything that is not supported.
-  LoadedModule(GlobalMemory& memory, const std::string& ptx, const std::set<std::string>& managed = {});
+  // Variables named in `managed` live in host memory. Throws Fault when the text has a syntax error. A kernel that uses
+  // anything that is not supported is refused by itself; in a program of the lessons, the module is.
+  LoadedModule(GlobalMemory& memory, const std::vector<std::string>& ptx,
+               const std::set<std::string>& managed = {});
   ~LoadedModule();
   LoadedModule(const LoadedModule&) = delete;
 
-  const Program* kernel(const std::string& name) const;           // null when there is none
+  const Program* kernel(const std::string& name) const;  // null when there is none
+  // Why a kernel can't be executed: it uses what is not supported. Null when there is no such kernel, or it can.
+  const Finding* refusal(const std::string& name) const;
   const DeviceVariable* variable(const std::string& name) const;  // null when there is none
   const std::map<std::string, std::unique_ptr<Program>>& kernels() const { return kernels_; }
   const Module& module() const { return *module_; }
@@ -52,7 +56,9 @@ class LoadedModule {
   SymbolTable symbols_;
   std::map<std::string, DeviceVariable> variables_;
   std::map<std::string, std::unique_ptr<Program>> kernels_;
+  std::map<std::string, Finding> refused_;
 
+  void decode_kernel(const Function& kernel);
   void place(const Variable& v, bool managed);
   void initialise(const Variable& v);
 };
@@ -75,7 +81,7 @@ class Device {
 
   const trace::Recorder* recorder() const { return recorder_.get(); }
 
-  LoadedModule& load(const std::string& ptx, const std::set<std::string>& managed = {});
+  LoadedModule& load(const std::vector<std::string>& ptx, const std::set<std::string>& managed = {});
   void unload(const LoadedModule& module);
 
   // Fills config.params from args (args[i] points at the i-th argument, as cudaLaunchKernel has it), then runs the

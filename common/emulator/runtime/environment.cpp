@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <iterator>
+#include <sstream>
 
 #include "emulator/findings/report.hpp"
 #include "emulator/runtime/device.hpp"
@@ -75,8 +75,9 @@ Environment read_environment() {
     char* end = nullptr;
     env.time_limit_s = std::strtod(text, &end);
     if (end == text || *end || !(env.time_limit_s > 0) || env.time_limit_s > 1e9)
-      bad_value("EMU_TIME_LIMIT", text,
-                "a number of seconds greater than 0, for one launch (300 when it is not set)");
+      bad_value(
+          "EMU_TIME_LIMIT", text,
+          "a number of seconds of processor time greater than 0, for one launch (300 when it is not set)");
   }
   if (const char* text = std::getenv("EMU_CHECK")) {
     std::string value = text;
@@ -87,7 +88,9 @@ Environment read_environment() {
   read_trace_window(env);
   if (const char* text = std::getenv("EMU_PTX")) {
     std::ifstream file(text);
-    std::string ptx(std::istreambuf_iterator<char>(file), {});
+    std::ostringstream all;
+    all << file.rdbuf();  // of a folder this fails, where an iterator would throw
+    std::string ptx = all.str();
     if (!file || ptx.empty()) bad_value("EMU_PTX", text, "the path of a file that nvcc -ptx has written");
     env.other_ptx = std::make_shared<OtherPtx>(text, std::move(ptx));
   }
