@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workbook import build
 from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, WRONG, YELLOW, Stop, colour, load_text, shown, table
-from workbook.grading import examples, handins, harness, results
+from workbook.grading import examples, handins, handout, harness, results
 from workbook.grading.judge import Judge, judge_file
 from workbook.grading.points import Weights
 from workbook.grading.sandbox import Sandbox
@@ -284,3 +284,14 @@ def merge(words):
     print(f"\n{shown(out / 'class.html')}   results.csv, junit.xml and results.json are beside it")
     return OK
 
+
+
+def hand_out(words):
+    if words:
+        raise Stop("ARGS means nothing here", ("try", "make handout OUT=folder LESSONS=01,02"))
+    chosen = chosen_lessons()
+    out = handout.write(folder_of("OUT", BUILD / "handout"), chosen)
+    print(f"{shown(out)}: lessons {', '.join(lesson.number for lesson in chosen)}, without worked programs, bugs and git history")
+    if len(chosen) > 1:
+        print("  each lesson's file starts from what the one before asks for; to hand them out one after the other: LESSONS=01, then LESSONS=01,02")
+    return OK

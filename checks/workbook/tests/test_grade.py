@@ -5,6 +5,8 @@ import io
 import json
 import os
 import stat
+import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -14,8 +16,8 @@ from pathlib import Path
 
 from tree import Tree
 
-from workbook import base, lessons
-from workbook.grading import blanks, command, examples, handins, judge, points, results
+from workbook import base, lessons, pages
+from workbook.grading import blanks, command, examples, handins, handout, judge, points, results
 
 NAME = "04_tma_single_stage"
 LESSON = lessons.lessons("04")[0]
@@ -299,6 +301,56 @@ class Options(Tree):
             code, said = self.tool("grade", **dict({"SUBMISSIONS": "class"} if environment else {}, **environment))
             self.assertEqual(code, 2)
             self.assertIn(why, said)
+
+
+class HandOut(unittest.TestCase):
+    """The folder for students: no answer, no bug, no history, and the commands that it can run."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="workbook.")
+        cls.out = handout.write(Path(cls.folder.name, "course"), lessons.lessons("04"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def tool(self, *words):
+        done = subprocess.run([sys.executable, "-B", str(self.out / "checks/workbook"), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              universal_newlines=True, env={k: v for k, v in os.environ.items() if k != "BUILD_DIR"})
+        return done.returncode, done.stdout
+
+    def test_it_holds_no_answer(self):
+        answers = handout.answer_lines(lessons.lessons("04"))
+        self.assertGreater(len(answers), 8)
+        for path in self.out.rglob("*"):
+            if path.is_file() and path.suffix in (".cu", ".cuh", ".md", ".hpp", ".cpp", ".py", ".patch", "") and path.name != "hints.md":
+                text = "".join(pages.plain(line) for line in base.load_text(path).splitlines())
+                self.assertEqual([a for a in answers if a in text], [], path)
+
+    def test_what_it_has_and_lacks(self):
+        self.assertEqual(sorted(p.name for p in (self.out / "lessons").iterdir()), [NAME, "CMakeLists.txt", "words.md"])
+        for gone in (".git", "checks/bugs", "checks/grading", "checks/workbook/grading", "solutions/04b_bulk_copy.cu"):
+            self.assertFalse((self.out / gone).exists(), gone)
+        self.assertNotIn("<summary>Answer", base.load_text(self.out / "lessons" / NAME / "README.md"))
+        self.assertEqual(base.load_text(self.out / "solutions" / f"{NAME}.cu"), lessons.exercise_text(LESSON))
+
+    def test_a_students_commands_that_need_no_build(self):
+        code, said = self.tool("next")
+        self.assertEqual((code, "make check-04" in said), (0, True), said)
+        for _ in range(3):
+            code, said = self.tool("hint", "04")
+        self.assertEqual((code, "ask your instructor" in said), (0, True), said)
+        self.assertIn("open: 04.1 04.2 04.3", self.tool("status")[1])
+        code, said = self.tool("run", "04")
+        self.assertEqual((code, "a student's copy of the workbook has no `run`" in said), (2, True), said)
+        self.assertNotIn("make break", base.load_text(self.out / "Makefile"))
+
+    def test_a_folder_with_other_things_is_left_alone(self):
+        other = Path(self.folder.name, "mine")
+        other.mkdir()
+        (other / "notes").write_text("x")
+        self.assertRaisesRegex(base.Stop, "is no handout", handout.write, other, lessons.lessons("04"))
 
 
 class Recipes(unittest.TestCase):
