@@ -26,6 +26,7 @@ def options(words):
     parser = argparse.ArgumentParser(prog="make grade ARGS=...", add_help=False)
     parser.add_argument("--no-sandbox", action="store_true")
     parser.add_argument("--changed-harness", action="store_true")
+    parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--roster")
     parser.add_argument("--deadline")
     parser.add_argument("--weights")
@@ -33,7 +34,7 @@ def options(words):
         return parser.parse_args(words)
     except SystemExit:
         raise Stop("ARGS has something that grading does not know",
-                   ("try", "--roster FILE.csv, --deadline 'YYYY-MM-DD HH:MM', --weights FILE.json, --no-sandbox, --changed-harness"))
+                   ("try", "--roster FILE.csv, --deadline 'YYYY-MM-DD HH:MM', --weights FILE.json, --no-sandbox, --changed-harness, --build-only"))
 
 
 def folder_of(name, otherwise):
@@ -82,6 +83,11 @@ def nothing(what, why):
     return {"what": what, "why": why, "lines": [], "cases": [], "blanks": [], "remarks": []}
 
 
+def build_all(chosen):
+    """Builds what hand-ins are judged with."""
+    build.prepare(*(t for lesson in chosen for t in (f"solutions.{lesson.name}.emu", f"check.lesson.{lesson.name}")), "launch_claim")
+
+
 class Class:
     """One run of `make grade`."""
 
@@ -128,8 +134,7 @@ class Class:
                 yield f"{handin.title}, {example.title}: {said}"
 
     def prepare(self):
-        targets = [t for lesson in self.chosen for t in (f"solutions.{lesson.name}.emu", f"check.lesson.{lesson.name}")]
-        build.prepare(*targets, "launch_claim")
+        build_all(self.chosen)
         self.identity = harness.identity(self.chosen)
         self.judge = Judge(self.sandbox, self.out / "judged", self.identity)
         for handin in self.handins:
@@ -230,7 +235,11 @@ def print_class(said):
 
 
 def grade(words):
-    run = Class(options(words))
+    asked = options(words)
+    if asked.build_only:
+        build_all(chosen_lessons())
+        return OK
+    run = Class(asked)
     print(run.sandbox, flush=True)
     run.prepare()
     whole = run.run()

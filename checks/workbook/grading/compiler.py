@@ -50,7 +50,7 @@ def shell(*lines):
 
 def refuse(outcome, name):
     """Tells what the compiler refuses from what is no fault of the source."""
-    said = outcome.errors.decode("utf-8", "replace")
+    said = outcome.errors[:1 << 20].decode("utf-8", "replace")
     if outcome.why:
         raise Refused(f"the compiler was {outcome.why}")
     found = list(program.DIAGNOSTIC.finditer(said))

@@ -19,7 +19,7 @@ from pathlib import Path
 from workbook import base, check, compile_report, program, report
 from workbook.base import Stop, load_text, save_text
 from workbook.grading import compiler
-from workbook.grading.blanks import alone, around, blanks, others_worked
+from workbook.grading.blanks import alone, around, blanks, host_text, others_worked
 from workbook.grading.sandbox import INSIDE, Limits
 from workbook.run import run
 
@@ -59,6 +59,13 @@ class Verdict:
     @staticmethod
     def read(said):
         return Verdict(**dict(said, cases=[Case(**c) for c in said["cases"]]))
+
+
+def readable(folder):
+    """Lets the user of a sandbox read a folder, whatever the umask is."""
+    os.chmod(folder, 0o755)
+    for path in Path(folder).rglob("*"):
+        path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
 
 def text_of(lines):
@@ -112,14 +119,13 @@ class Judge:
 
     def judge(self, lesson, text):
         with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
-            os.chmod(folder, 0o755)
             source = Path(folder, "source", f"{lesson.name}.cu")
             save_text(source, text)
-            source.chmod(0o644)
+            readable(folder)
             try:
                 ptx = compiler.to_ptx(self.sandbox, source)
                 cases = self.run_cases(lesson, source, ptx, Path(folder))
-                if (program.host_text(text) != program.host_text(load_text(lesson.solution))
+                if (host_text(text) != host_text(load_text(lesson.solution))
                         and not any(c.message.startswith("TODO ") for c in cases)):
                     cases.append(self.host_case(lesson, source))
             except compiler.Refused as refused:
@@ -152,6 +158,7 @@ class Judge:
                               f"  exec '{lesson.program('emu')}' \"$@\"\n")
             places = {"CHECK_BIN_DIR": str(folder), "CHECK_GROUP": "judged"}
         script.chmod(0o755)
+        readable(folder)
         told = out / "report"
         done = self.sandbox.run([f"{PLACE}/{lesson.name}", check.PROJECT, "--no-version"], LIMITS, see, (out, f"{PLACE}/out"),
                                 dict(places, CHECK_REPORT=f"{PLACE}/out/report", DEVICE="emu"), lambda: hopeless(told))
@@ -207,9 +214,9 @@ class Judge:
         with lock:
             if lesson.name not in self.claims:
                 with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
-                    os.chmod(folder, 0o755)
                     source = Path(folder, f"{lesson.name}.cu")
                     save_text(source, load_text(lesson.solution))
+                    readable(folder)
                     found = compiler.launches(self.sandbox, source, calls(lesson))
                 if None in found and not self.sandbox.stopping:
                     raise Stop("the worked program does not say what it launches", ("where", str(lesson.solution)), ("try", "make clean, then again"))

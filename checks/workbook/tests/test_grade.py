@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as xml
 import zipfile
@@ -123,7 +124,7 @@ class HandIns(unittest.TestCase):
     def test_a_zip_bomb_is_read_to_the_longest_file_only(self):
         with zipfile.ZipFile(self.root / "anna.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(f"{NAME}.cu", b" " * (32 << 20))
-        self.assertIn("more than 262,144 bytes", self.only().files[NAME].why)
+        self.assertIn("more than 100,000 bytes", self.only().files[NAME].why)
 
     def test_a_link_in_an_archive(self):
         with tarfile.open(self.root / "anna.tar", "w") as archive:
@@ -158,6 +159,21 @@ class Blanks(unittest.TestCase):
         self.assertEqual(self.states(lessons.exercise_text(LESSON)), ["open"] * 3)
         self.assertEqual(self.states(WORKED.replace("kTileBytes);", "kTileBytes) ;  // so")), ["right"] * 3)
         self.assertEqual(self.states(WORKED.replace("kTileBytes);", "1);")), ["right", "filled", "right"])
+
+    def test_texts_that_are_made_to_take_long_do_not(self):
+        began = time.monotonic()
+        for text in ("/*" * 49_000, 'R"(' * 33_000, "\n" * 2000, " " * 99_000, "'" * 99_000, '"' * 99_000, "#include <\n" * 1999, "}\n" * 1999,
+                     "// [todo 04.1]\n" * 1999):
+            blanks.host_text(text)
+            [b.state for b in blanks.blanks(LESSON, text)]
+            blanks.around(LESSON, text)
+        self.assertLess(time.monotonic() - began, 60)
+
+    def test_without_comments(self):
+        for text, left in (("a /* b */ c", "a   c"), ("a // b\n  c", "a\nc"), ('"/*" x', '"/*" x'), ("a /* b", "a"), ("'\\'' // x", "'\\''")):
+            self.assertEqual(blanks.without_comments(text), left)
+        self.assertNotEqual(blanks.without_comments('R"(a)"'), blanks.without_comments('R"(b)"'))
+        self.assertEqual(blanks.without_comments(WORKED.replace("// ", "//")), blanks.without_comments(WORKED))
 
     def test_a_line_that_goes_on_may_be_a_comment(self):
         self.assertEqual(self.states(WORKED.replace("      ptx::mbarrier_arrive_expect", "      // \\\n      ptx::mbarrier_arrive_expect"))[1], "filled")
@@ -351,6 +367,35 @@ class HandOut(unittest.TestCase):
         other.mkdir()
         (other / "notes").write_text("x")
         self.assertRaisesRegex(base.Stop, "is no handout", handout.write, other, lessons.lessons("04"))
+
+
+class Late(Tree):
+    """What is zero without being judged, and why."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_of = command.Class.__new__(command.Class)
+        self.run_of.late, self.run_of.until, self.run_of.asked = {}, None, command.options(["--deadline", "2026-12-01 18:00"])
+
+    def found(self, **files):
+        said = self.run_of.without(handins.HandIn("anna", None, files), LESSON)
+        return said and (said["what"], said["why"])
+
+    def test_missing_late_and_in_time(self):
+        there = {NAME: handins.File("text", changed=command.deadline("2026-12-01 18:01"))}
+        self.assertEqual(self.found(), ("missing", f"there is no {NAME}.cu"))
+        self.assertIsNone(self.found(**there))
+        self.run_of.until = command.deadline(self.run_of.asked.deadline)
+        self.assertEqual(self.found(**there), ("late", "changed at 2026-12-01 18:01, after 2026-12-01 18:00"))
+        self.run_of.until = command.deadline("2026-12-02")
+        self.assertIsNone(self.found(**there))
+        self.run_of.late = {"anna": "by two days"}
+        self.assertEqual(self.found(**there), ("late", "by two days"))
+
+    def test_the_class_list(self):
+        path = self.write("class.csv", "\ufeffname,mail,late\nanna,a@b,\n ben ,,by a day\n")
+        self.assertEqual(command.roster(path), {"anna": "", "ben": "by a day"})
+        self.assertRaisesRegex(base.Stop, "cannot be read", command.roster, self.root / "nowhere.csv")
 
 
 class Recipes(unittest.TestCase):

@@ -2,19 +2,22 @@
 
 Some of checks/grading/examples are judged; ALL=1: all of them, and every deliberate bug of the lessons as a hand-in."""
 
+import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from tree import TOOL  # noqa: F401: puts the tool on the path
+from tree import TOOL
 
 from workbook import base, build
 from workbook.base import SKIPPED
 from workbook.grading import command, examples, handins, harness, judge, points
 from workbook.grading.sandbox import Limits, Sandbox
-from workbook.lessons import lessons
+from workbook.lessons import exercise_text, lessons
 
 SOME = ("worked_04", "half_done", "other_words", "checker_off", "plain_loads", "forged_launch", "line_of_a_secret", "trap",
         "includes_a_secret", "ptx_include", "link_to_the_worked_file", "one_gigabyte", "latin_1", "two words,\na new line and <script>alert(1)<")
@@ -127,6 +130,36 @@ class Judged(unittest.TestCase):
                 self.assertNotEqual(verdict.what, "right")
                 if bug.expect.kind == "error":
                     self.assertTrue(any(i in said for i in bug.expect.ids) or judge.HOST_CASE in said, said)
+
+
+class Interrupted(unittest.TestCase):
+    """Ctrl-C keeps what is judged, and the same command goes on."""
+
+    def start(self, folder):
+        environment = dict(os.environ, SUBMISSIONS=f"{folder}/class", OUT=f"{folder}/out", LESSONS="04", JOBS="1", ARGS="--changed-harness", CALLED_FROM=folder)
+        return subprocess.Popen([sys.executable, "-B", str(TOOL), "grade"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                universal_newlines=True)
+
+    def test_it_goes_on_where_it_was(self):
+        with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
+            for name in "abc":
+                base.save_text(Path(folder, "class", name, "04_tma_single_stage.cu"), exercise_text(lessons("04")[0]) + f"// {name}\n")
+            run = self.start(folder)
+            for line in run.stdout:
+                if line.startswith("[1/3]"):
+                    run.send_signal(signal.SIGINT)
+                    break
+            said = run.communicate(timeout=200)[0]
+            self.assertEqual(run.returncode, -signal.SIGINT, said)
+            self.assertRegex(said, r"interrupted: [12] of 3 files are graded and kept")
+            first = {p: p.stat().st_mtime_ns for p in Path(folder, "out/judged").iterdir()}
+            self.assertFalse(json.loads(base.load_text(Path(folder, "out/results.json")))["complete"])
+            run = self.start(folder)
+            said = run.communicate(timeout=200)[0]
+            self.assertEqual(run.returncode, 0, said)
+            self.assertTrue(json.loads(base.load_text(Path(folder, "out/results.json")))["complete"])
+            self.assertEqual({p: p.stat().st_mtime_ns for p in first}, first)
+            self.assertEqual(len(list(Path(folder, "out/judged").iterdir())), 3)
 
 
 if __name__ == "__main__":
