@@ -123,5 +123,6 @@ def cases(r):
     for c in r["cases"]:
         kind = {"passed": "right", "failed": "wrong"}.get(c["status"], "none")
         rows.append(f'<tr><td class="{kind}">{e(c["status"])}</td><td>{e(c["name"])}{" (the lesson&#39;s point)" if c["point"] else ""}'
-                    + (f'<br><span class="dim">{e(c["message"])}</span>' if c["message"] else "") + "</td></tr>")
+                    + (f'<br><span class="dim">{e(c["message"])}</span>' if c["message"] else "")
+                    + (f'<pre>{e(chr(10).join(c["lines"]))}</pre>' if c["lines"] and c["lines"] != r["lines"] else "") + "</td></tr>")
     return rows + ["</table></details>"]
