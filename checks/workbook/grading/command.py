@@ -222,12 +222,12 @@ class Class:
 
 def print_class(said):
     names = said["lessons"]
-    rows = [[h["title"][:36], *(f"{h['lessons'][n]['points']:g}" for n in names), f"{results.total(h):g}", f"{results.most(h):g}"]
+    rows = [[h["title"][:36], *("-" if h["lessons"][n]["what"] in ("missing", "late") else f"{h['lessons'][n]['points']:g}" for n in names), f"{results.total(h):g}", f"{results.most(h):g}"]
             for h in said["handins"]]
     most = {i + 1: r["most"] for i, r in enumerate(said["handins"][0]["lessons"].values())} if rows else {}
 
     def paint(i, text):
-        if i not in most:
+        if i not in most or text == "-":
             return None
         return GREEN if float(text) >= most[i] else YELLOW if float(text) > 0 else RED
 

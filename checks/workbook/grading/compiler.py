@@ -26,6 +26,10 @@ class Refused(Exception):
         self.where = list(where)
 
 
+class Broken(Stop):
+    """The compiler has failed without a complaint about the source, whoever is at fault."""
+
+
 def toolkit():
     """What of the toolkit and the host compiler is not among the system's programs, as (path, its name in a sandbox)."""
     said = program.linking()
@@ -59,7 +63,7 @@ def refuse(outcome, name):
         raise Refused(where[0][2], where)
     if found or "undefined reference" in said or "internal error" in said or outcome.code < 0:
         raise Refused(next((m["ptxas"] for m in found), (said.strip().splitlines() or ["the compiler died"])[-1]))
-    raise Stop("the compiler did not work in the sandbox", ("where", name), ("why", said.strip()[-600:] or outcome.ended()))
+    raise Broken("the compiler did not work in the sandbox", ("where", name), ("why", said.strip()[-600:] or outcome.ended()))
 
 
 def to_ptx(sandbox, source):

@@ -130,6 +130,11 @@ class Judge:
                     cases.append(self.host_case(lesson, source))
             except compiler.Refused as refused:
                 return Verdict("does not compile", str(refused), text_of(self.refusal(refused, source)), [])
+            except compiler.Broken:
+                if text == load_text(lesson.solution):
+                    raise
+                self.verdict(lesson, load_text(lesson.solution))  # if the compiler works on this, it was the hand-in that broke it
+                return Verdict("does not compile", "the compiler breaks down on it", ["the compiler breaks down on it"], [])
         return summed_up(cases)
 
     def refusal(self, refused, source):
