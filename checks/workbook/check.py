@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbook import build, compile_report, device, program, reclaimed, report
+from workbook import build, compile_report, device, predict, program, reclaimed, report
 from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, load_text, paragraph, save_text, shown, table
 from workbook.lessons import Lesson, lessons
 from workbook.nvcc import registers
@@ -253,6 +253,9 @@ def check(wanted=None, every=False, file=""):
             print_judgement(lesson, found)
         if not file:
             remember(lesson, found, hashed)
+        if wanted and found.verdict in ("right", "right, but") and choice.device == "emu":
+            sys.stdout.flush()
+            print("\n" + predict.sentence(lesson.program("emu", GROUP), lesson))
         all_right = all_right and found.verdict == "right"
         rows.append([lesson.name, found.verdict, found.passed, found.failed])
         sys.stdout.flush()
@@ -296,8 +299,8 @@ def arguments():
 
 def schedule():
     wanted = os.environ.get("SCHEDULE") or "in-order"
-    if not re.fullmatch(r"in-order|late|random:\d+", wanted):
-        raise Stop(f"SCHEDULE={wanted} is no schedule", ("try", "in-order, late, or random:SEED with a whole number as SEED"))
+    if not re.fullmatch(r"in-order|late|timed(:\d+)?|random:\d+", wanted):
+        raise Stop(f"SCHEDULE={wanted} is no schedule", ("try", "in-order, late, timed, or random:SEED with a whole number as SEED"))
     return wanted
 
 
@@ -321,7 +324,10 @@ def try_lesson(wanted):
     size = " x ".join(str(done.result[d]) for d in "mnk") if all(d in done.result for d in "mnk") else ""
     print(f"{shown(lesson.exercise)}  {size}  {order if choice.device == 'emu' else choice.name}\n")
     print_own(line for line in report.own_lines(done.output, done.findings) if not line.startswith(f"{lesson.name}: "))
-    return show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
+    code = show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
+    if code == OK and choice.device == "emu":
+        print("\n" + predict.sentence(executable, lesson))
+    return code
 
 
 def watch(wanted):

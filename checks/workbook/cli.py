@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
-from workbook import oldest_ptx, one_file, pages, recorded, report, student, trace
+from workbook import oldest_ptx, one_file, pages, predict, recorded, report, student, trace
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, handed_out, paragraph, shown
 from workbook.program import DoesNotCompile
 
@@ -144,6 +144,7 @@ def parser():
     add("build", lambda o: build.build_command(), "setup, and build everything")
     add("clean", lambda o: build.clean(o.all), "remove the build folder; --all: and .venv", "--all")
     add("run", lambda o: ladder.climb(o.lesson), "run the worked programs; options in ARGS", "lesson?")
+    add("predict", lambda o: predict.show(o.lesson), "what the worked programs would take on an H200", "lesson?")
     add("test", lambda o: ctest.test(), "the project's own tests, or those that TESTS names")
     add("check", lambda o: check.check(o.lesson or env("LESSON"), env("ALL"), env("FILE")),
         "check the student's file, all, or FILE=x.cu of LESSON=04; ALL=1: every case", "lesson?")

@@ -285,7 +285,9 @@ Flow wait(Warp& w, const Inst& in, uint32_t mask) {
   if (!uniform) for_lanes(mask, [&](int l) { any_complete |= question(w, in, l).complete; });
   bool now = any_complete;
   if (!now && w.machine.schedule.kind == Schedule::Kind::random) now = (w.machine.random() & 7) == 0;
-  if (!now) {
+  // Where time counts, try_wait waits: the hardware suspends the thread for longer than a wait of a pipeline takes.
+  const bool suspends = (in.flags & kTry) && w.machine.schedule.kind == Schedule::Kind::timed;
+  if (!now && !suspends) {
     // try_wait may return False at any time: it does so once for each phase, so that a program that takes the first
     // answer for the last is found out. test_wait answers at once, unless nothing at all has happened since the same
     // lanes asked before.

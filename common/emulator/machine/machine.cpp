@@ -47,14 +47,31 @@ Schedule Schedule::from(const std::string& text) {
     s.seed = std::strtoull(text.c_str() + 7, nullptr, 10);
     return s;
   }
+  if (text == "timed" || (text.rfind("timed:", 0) == 0 && text.size() > 6 && text.size() <= 6 + 3 &&
+                          text.find_first_not_of("0123456789", 6) == std::string::npos)) {
+    s.kind = Kind::timed;
+    s.window = text.size() > 6 ? std::strtoull(text.c_str() + 6, nullptr, 10) : 0;
+    if (text.size() == 5 || (s.window >= 1 && s.window <= kMultiprocessors)) return s;
+  }
   Finding f(Id::bad_environment);
   f.title = "schedule '" + text + "' is not known";
-  f.hint = "use in-order, late or random:SEED (SEED a number, such as random:7)";
+  f.hint = "use in-order, late, timed, timed:SMS (SMS from 1 to " + std::to_string(kMultiprocessors) +
+           ") or random:SEED (SEED a number, such as random:7)";
   throw Fault(f);
 }
 
 std::string Schedule::text() const {
-  return kind == Kind::in_order ? "in-order" : kind == Kind::late ? "late" : "random:" + std::to_string(seed);
+  switch (kind) {
+    case Kind::in_order:
+      return "in-order";
+    case Kind::late:
+      return "late";
+    case Kind::timed:
+      return window ? "timed:" + std::to_string(window) : "timed";
+    case Kind::random:
+      break;
+  }
+  return "random:" + std::to_string(seed);
 }
 
 Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t rank)
@@ -177,6 +194,11 @@ std::unique_ptr<Cluster> Machine::make_cluster(const Program& p, const LaunchCon
 
 // One turn for every warp. True when an instruction was executed.
 bool Machine::run_pass(const Program& program) {
+  if (schedule.kind == Schedule::Kind::timed) {
+    const bool acted = timekeeper->pass();
+    check_time(program);
+    return acted;
+  }
   bool ran = false;
   std::vector<Warp*> order;
   for (auto& cluster : resident_)
@@ -236,6 +258,12 @@ void Machine::check_time(const Program& program) {
 
 void Machine::launch(const Program& program, const LaunchConfig& config) {
   check_config(program, config);
+  if (schedule.kind == Schedule::Kind::timed && !timekeeper) {
+    Finding f(Id::bad_environment);
+    f.title = "the schedule timed is asked for, and this machine has no timekeeper";
+    f.hint = "set Machine::timekeeper, as runtime/device.cpp does";
+    throw Fault(f);
+  }
   random.seed(schedule.seed * 0x9E3779B97F4A7C15ull + config.grid_id);
   started_s_ = processor_time_s();
   next_order_ = 0;
@@ -251,6 +279,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
   // Few at a time: memory stays small, and a grid whose CTAs depend on each other still gets them all when it waits.
   uint64_t wanted = config.cooperative                        ? clusters
                     : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
+                    : schedule.kind == Schedule::Kind::timed  ? timekeeper->resident_clusters(program, config)
                                                               : 1;
   uint64_t started = 0, forced_rounds = 0, effects_at_force = 0;
   std::vector<std::unique_ptr<Cluster>> retired;

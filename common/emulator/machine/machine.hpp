@@ -13,6 +13,7 @@
 #include "emulator/findings/launch_findings.hpp"
 #include "emulator/machine/memory.hpp"
 #include "emulator/machine/observer.hpp"
+#include "emulator/machine/timekeeper.hpp"
 #include "emulator/machine/warp.hpp"
 #include "emulator/program/program.hpp"
 #include "rules/launch.hpp"
@@ -23,10 +24,12 @@ class AsyncEngine;
 struct Mbarrier;
 
 struct Schedule {
-  enum class Kind { in_order, late, random };
+  enum class Kind { in_order, late, random, timed };
   Kind kind = Kind::in_order;
   uint64_t seed = 0;
-  // "in-order", "late", "random:7". Throws Fault ("bad-environment") on anything else.
+  uint64_t window =
+      0;  // timed: multiprocessors that run the launch while the others do the same; 0: all, each its part
+  // "in-order", "late", "random:7", "timed", "timed:2". Throws Fault ("bad-environment") on anything else.
   static Schedule from(const std::string& text);
   std::string text() const;
 };
@@ -120,10 +123,11 @@ class Machine {
   Schedule schedule;
   std::unique_ptr<AsyncEngine> engine;
   Observers observers;
-  LaunchFindings findings;    // of the running launch
-  double time_limit_s = 300;  // of one launch, in seconds of processor time
-  uint64_t effects = 0;       // grows with every change another thread could see
-  uint64_t instructions = 0;  // of warps, executed by all launches
+  Timekeeper* timekeeper = nullptr;  // the schedule `timed` needs one
+  LaunchFindings findings;           // of the running launch
+  double time_limit_s = 300;         // of one launch, in seconds of processor time
+  uint64_t effects = 0;              // grows with every change another thread could see
+  uint64_t instructions = 0;         // of warps, executed by all launches
   std::mt19937_64 random;
   std::string printf_buffer;  // device printf, flushed at the end of a launch and before a report
 
@@ -134,7 +138,8 @@ class Machine {
   Cta* shared_owner(Cta& from, uint64_t address, uint32_t* offset);
   const std::vector<std::unique_ptr<Cluster>>& resident() const { return resident_; }
   void flush_printf();
-  uint64_t clock() const { return clock_; }  // emulated time at the beginning of a turn, in ns and in cycles
+  // Emulated time at the beginning of a turn, in ns and in cycles; under the schedule `timed`, the cycle.
+  uint64_t clock() const { return schedule.kind == Schedule::Kind::timed ? timekeeper->now() : clock_; }
 
  private:
   std::vector<std::unique_ptr<Cluster>> resident_;

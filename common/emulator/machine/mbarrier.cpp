@@ -24,6 +24,7 @@ std::string plural(uint64_t n, const char* what) {
   f.state = bar.state();
   f.why = why;
   f.hint = hint;
+  w.machine.observers.tell(&Observer::on_mbarrier_fault, w, in, bar, f);
   w.fault(in, lane, f);
 }
 

@@ -6,6 +6,7 @@
 #include "emulator/checker/checker.hpp"
 #include "emulator/ptx/link.hpp"
 #include "emulator/runtime/environment.hpp"
+#include "emulator/timed/timing.hpp"
 #include "emulator/trace/recorder.hpp"
 
 namespace emu {
@@ -162,6 +163,11 @@ Device::Device() {
   machine.schedule = env.schedule;
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
+  if (env.schedule.kind == Schedule::Kind::timed) {  // first: what the others see happens at its time
+    timing_ = std::make_unique<timed::Timing>(machine);
+    machine.timekeeper = timing_.get();
+    machine.observers.add(*timing_);
+  }
   machine.observers.add(statistics);
   machine.observers.add(overlap);
   // Before the checker, so that what it finds in an event is recorded behind that event.

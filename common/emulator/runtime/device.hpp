@@ -24,6 +24,9 @@ class Checker;
 namespace trace {
 class Recorder;
 }
+namespace timed {
+class Timing;
+}
 
 // A .global or .const variable of a loaded module.
 struct DeviceVariable {
@@ -80,6 +83,7 @@ class Device {
   Overlap overlap{statistics.stats()};
 
   const trace::Recorder* recorder() const { return recorder_.get(); }
+  const timed::Timing* timing() const { return timing_.get(); }
 
   LoadedModule& load(const std::vector<std::string>& ptx, const std::set<std::string>& managed = {});
   void unload(const LoadedModule& module);
@@ -95,6 +99,7 @@ class Device {
   Device();
   ~Device();
   static bool exists_;
+  std::unique_ptr<timed::Timing> timing_;      // null: the schedule knows no time
   std::unique_ptr<trace::Recorder> recorder_;  // null: no trace was asked for
   std::unique_ptr<check::Checker> checker_;    // null with EMU_CHECK=off
   uint64_t workspace_ = 0;  // of grid synchronisation; the first allocation, so the lowest device address
