@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbook import build, compile_report, device, predict, program, reclaimed, report
-from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, load_text, paragraph, save_text, shown, table
+from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, handed_out, load_text, paragraph, save_text, shown, table
 from workbook.lessons import Lesson, lessons
 from workbook.nvcc import registers
 from workbook.run import Run, run
@@ -253,7 +253,7 @@ def check(wanted=None, every=False, file=""):
             print_judgement(lesson, found)
         if not file:
             remember(lesson, found, hashed)
-        if wanted and found.verdict in ("right", "right, but") and choice.device == "emu":
+        if wanted and found.verdict in ("right", "right, but") and choice.device == "emu" and not handed_out():
             sys.stdout.flush()
             print("\n" + predict.sentence(lesson.program("emu", GROUP), lesson))
         all_right = all_right and found.verdict == "right"

@@ -98,7 +98,7 @@ def instructors(name, words):
 
 
 # What needs a worked program, a bug or the project's own tests.
-NOT_HANDED_OUT = ("run", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-ptx", "plots", "record", "bugs",
+NOT_HANDED_OUT = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-ptx", "plots", "record", "bugs",
                   "format", "quotes", "pages", "exercise", "timelines", "oldest-ptx", "pipeline", "compare")
 
 
