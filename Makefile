@@ -16,6 +16,7 @@
 ## make break-NN               list the deliberate bugs of lesson NN
 ## make break-NN BUG=name      show one, run it, and what it showed
 ## make try FILE=my_kernel.cu  run any program of one file once under the checker; FLAGS="-DN=8" for nvcc, ARGS, SCHEDULE
+## make install PREFIX=folder  the emulator for other projects: library, CMake package, nvcc-emu
 ##
 ## make test                   the project's own tests; TESTS=regex runs some of them
 ## make doctor                 what this machine has and lacks, and what to type
@@ -38,13 +39,13 @@
 ## DEVICE=gpu or emu: not the best device, but this one     JOBS=N: parallel jobs     BUILD_DIR=folder: not build
 
 # The front door: every command is one of checks/workbook, which reads these from the environment.
-export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM
+export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM PREFIX
 export CALLED_FROM := $(PWD)
 override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-commands := help run next status check try trace test bench plots fuzz record setup build clean
+commands := help run next status check try trace test bench plots fuzz record install setup build clean
 .PHONY: $(commands) doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
@@ -60,9 +61,9 @@ doctor:
 bench-emulator:
 	$(WORKBOOK) bench-emulator $(ARGS)
 
-# A build of its own: the sanitizers are in all of it.
+# A build of its own: the sanitizers are in all of it. Not optimised, since that takes them ten times as long.
 fuzz-ptx: export BUILD_DIR := $(or $(BUILD_DIR),build)-asan
-fuzz-ptx: export CMAKE_FLAGS := $(CMAKE_FLAGS) -DWORKBOOK_SANITIZE=ON
+fuzz-ptx: export CMAKE_FLAGS := $(CMAKE_FLAGS) -DWORKBOOK_SANITIZE=ON -DCMAKE_CXX_FLAGS_RELEASE=-O0
 fuzz-ptx:
 	$(WORKBOOK) fuzz-ptx
 
