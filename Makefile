@@ -53,6 +53,7 @@ override WORKBOOK := @sh checks/workbook/start.sh
 .DEFAULT_GOAL := help
 .SUFFIXES:
 commands := help run predict next status check try trace test grade handout install bench plots fuzz record setup build clean
+.PHONY: $(commands) grade-merge doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
