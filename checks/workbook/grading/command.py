@@ -222,8 +222,8 @@ class Class:
 
 def print_class(said):
     names = said["lessons"]
-    rows = [[h["title"][:36], *("-" if h["lessons"][n]["what"] in ("missing", "late") else f"{h['lessons'][n]['points']:g}" for n in names), f"{results.total(h):g}", f"{results.most(h):g}"]
-            for h in said["handins"]]
+    points = lambda r: "-" if r["what"] in ("missing", "late") else f"{r['points']:g}"
+    rows = [[h["title"][:36], *(points(h["lessons"][n]) for n in names), f"{results.total(h):g}", f"{results.most(h):g}"] for h in said["handins"]]
     most = {i + 1: r["most"] for i, r in enumerate(said["handins"][0]["lessons"].values())} if rows else {}
 
     def paint(i, text):
@@ -245,7 +245,8 @@ def grade(words):
     whole = run.run()
     changed = harness.identity(run.chosen) != run.identity
     if changed:
-        raise Stop("what grades has changed while it graded: nothing of it counts", ("where", "the build folder, or the checkout"), ("try", "grade again"))
+        raise Stop("what grades has changed while it graded: nothing of it counts", ("where", "the build folder, or the checkout"),
+                   ("try", "grade again"))
     said = run.said(whole and not run.failed)
     results.write(run.out, said)
     print()
@@ -276,16 +277,18 @@ def merge(words):
             raise Stop("the results of a shard cannot be read", ("where", shown(folder / "results.json")), ("why", str(problem)))
     first, count = parts[0], parts[0]["shard"][1]
     for folder, part in zip(folders, parts):
-        for key, what in (("commit", "by another commit"), ("identity", "by another build"), ("lessons", "other lessons"), ("weights", "with other weights"),
-                          ("sandbox", "in another sandbox")):
+        for key, what in (("commit", "by another commit"), ("identity", "by another build"), ("lessons", "in other lessons"),
+                          ("weights", "with other weights"), ("sandbox", "in another sandbox")):
             if part[key] != first[key]:
-                raise Stop("shards that do not belong together", ("where", f"{shown(folders[0])} and {shown(folder)}"), ("why", f"one was graded {what}"))
+                raise Stop("shards that do not belong together", ("where", f"{shown(folders[0])} and {shown(folder)}"),
+                           ("why", f"one was graded {what}"))
         if not part["complete"]:
             raise Stop("a shard is not complete", ("where", shown(folder)), ("try", "run it again; it goes on where it was"))
     numbers = sorted(part["shard"][0] for part in parts)
     if any(part["shard"][1] != count for part in parts) or numbers != list(range(1, count + 1)):
         missing = sorted(set(range(1, count + 1)) - set(numbers))
-        raise Stop(f"these are not the {count} shards of one class", ("why", f"shards {', '.join(map(str, missing))} are missing" if missing else "one is there twice"))
+        raise Stop(f"these are not the {count} shards of one class",
+                   ("why", f"shards {', '.join(map(str, missing))} are missing" if missing else "one is there twice"))
     said = dict(first, shard=[1, 1], handins=sorted((h for part in parts for h in part["handins"]), key=lambda h: h["name"]),
                 others=first["others"])
     results.write(out, said)

@@ -88,7 +88,8 @@ def launches(sandbox, source, calls):
     link = [inside(made["CXX"]), "/tmp/made.o", "-o", "/tmp/claim", wraps, *(name for _, name in build),
             *filter(None, made["LIBRARIES"].split(";"))]
     script = shell([*nvcc(), "-c", f"{FOLDER}/{source.name}", "-o", "/tmp/made.o"], link, ["echo"], ["echo", "== made"])
-    runs = "\n".join(f"echo; echo == {i}; timeout {CALL_S} /tmp/claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0" for i, call in enumerate(calls))
+    runs = "\n".join(f"echo; echo == {i}; timeout {CALL_S} /tmp/claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0"
+                     for i, call in enumerate(calls))
     done = sandbox.run([*script[:2], f"{script[2]}\n{runs}"], LIMITS, [(source.parent, FOLDER), *sources(), *build, *toolkit()])
     said = done.output.decode("utf-8", "replace")
     if "\n== made\n" not in said:

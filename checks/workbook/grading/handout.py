@@ -12,7 +12,7 @@ import subprocess
 
 from workbook import base
 from workbook.base import Stop, load_text, save_text, shown
-from workbook.lessons import exercise_text, lessons, regions
+from workbook.lessons import exercise_text, regions
 from workbook.pages import BUG, plain
 
 MARK = "checks/handout.txt"
@@ -107,7 +107,8 @@ def write(out, chosen):
 
 
 def readme(chosen):
-    rows = [line for line in load_text(base.ROOT / "README.md").splitlines() if (m := re.match(r"\| \[(\d\d)_", line)) and m[1] in {l.number for l in chosen}]
+    ladder = load_text(base.ROOT / "README.md").splitlines()
+    rows = [line for lesson in chosen for line in ladder if line.startswith(f"| [{lesson.name}]")]
     first = chosen[0]
     return f"""# The TMA workbook
 

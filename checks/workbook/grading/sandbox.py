@@ -97,7 +97,8 @@ class Sandbox:
 
     @staticmethod
     def options(limits, see, write, environment):
-        words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--ro-bind", "/usr", "/usr"]
+        words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
+                 "--ro-bind", "/usr", "/usr"]
         for name in ("lib", "lib32", "lib64", "bin", "sbin"):
             if os.path.islink(f"/{name}"):
                 words += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
@@ -124,9 +125,8 @@ def find_bwrap():
     if not path:
         raise Stop("hand-ins are not run without a sandbox, and bubblewrap is not installed", ("try", "sudo apt-get install bubblewrap"),
                    anyway)
-    words = [path, "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-             "--proc", "/proc", "--dev", "/dev", "--ro-bind", str(base.ROOT / "common"), "/common", "--ro-bind", str(base.BUILD), "/build",
-             "/usr/bin/test", "-r", "/common", "-a", "-r", "/build"]
+    see = [(base.ROOT / "common", "/common"), (base.BUILD, "/build")]
+    words = [path, *Sandbox.options(Limits(), see, None, {}), "--", "/usr/bin/test", "-r", "/common", "-a", "-r", "/build"]
     users = ["setpriv", f"--reuid={USERS}", f"--regid={USERS}", "--clear-groups"]
     base.BUILD.mkdir(parents=True, exist_ok=True)
     said = ""
