@@ -27,7 +27,7 @@ from workbook import base
 from workbook.base import BAD_INPUT, BUILD, OK, WRONG, Stop, load_text, save_text, shown
 from workbook.lessons import lessons
 from workbook.program import make
-from workbook.run import SCHEDULES, run
+from workbook.run import run, schedules
 
 KEYS = ("bug", "title", "h200", "sanitizer", "expect", "run", "why")
 NOT_MEASURED = "not measured"
@@ -276,5 +276,5 @@ def deviation(expect, done):
 
 def judge(executable, expect, runs):
     """[(arguments, schedule, what came out)] of every run that did not come out as it should."""
-    tried = [(a, s, deviation(expect, execute(executable, a, s))) for a in runs for s in SCHEDULES]
+    tried = [(a, s, deviation(expect, execute(executable, a, s))) for a in runs for s in schedules()]
     return [(a, s, said) for a, s, said in tried if said]

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
-from workbook import oldest_ptx, one_file, pages, recorded, report, student, trace
-from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
+from workbook import oldest_ptx, one_file, pages, predict, recorded, report, student, trace
+from workbook.base import BUILD, OK, ROOT, WRONG, Stop, handed_out, paragraph, shown
 from workbook.program import DoesNotCompile
 
 
@@ -108,6 +108,23 @@ def pipeline(path):
     return WRONG if found else OK
 
 
+def instructors(name, words):
+    """A command of the grading kit, which a student's copy of the workbook lacks."""
+    from workbook.grading import command
+    return getattr(command, name)(words)
+
+
+# What needs a worked program, a bug or the project's own tests.
+NOT_HANDED_OUT = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-ptx", "plots", "record", "bugs",
+                  "format", "quotes", "pages", "exercise", "timelines", "oldest-ptx", "pipeline", "compare")
+
+
+def refuse_what_is_not_handed_out(command):
+    if handed_out() and command in NOT_HANDED_OUT:
+        raise Stop(f"a student's copy of the workbook has no `{command}`",
+                   ("why", "it needs the worked programs or the deliberate bugs; your instructor has them"), ("try", "make: the commands that are here"))
+
+
 def describe_device():
     """Two cells for `make doctor`: the driver, and the GPU; empty for what is not there."""
     gpu, _ = device.probe()
@@ -144,8 +161,10 @@ def parser():
     add("build", lambda o: build.build_command(), "setup, and build everything")
     add("clean", lambda o: build.clean(o.all), "remove the build folder; --all: and .venv", "--all")
     add("run", lambda o: ladder.climb(o.lesson), "run the worked programs; options in ARGS", "lesson?")
+    add("predict", lambda o: predict.show(o.lesson), "what the worked programs would take on an H200", "lesson?")
     add("test", lambda o: ctest.test(), "the project's own tests, or those that TESTS names")
-    add("check", lambda o: check.check(o.lesson, env("ALL")), "check the student's file, or all; ALL=1: every case", "lesson?")
+    add("check", lambda o: check.check(o.lesson or env("LESSON"), env("ALL"), env("FILE")),
+        "check the student's file, all, or FILE=x.cu of LESSON=04; ALL=1: every case", "lesson?")
     add("try", lambda o: try_it(o.lesson, env("FILE")), "run the student's file, or FILE=x.cu, once; ARGS, FLAGS, SCHEDULE", "lesson?")
     add("trace", lambda o: trace.trace(o.lesson, env("FILE")), "play a run step by step, of the lesson or FILE=x.cu; ARGS", "lesson?")
     add("timelines", lambda o: trace.timelines(o.write), "compare the documents' timelines with the programs; --write: draw them", "--write")
@@ -162,6 +181,9 @@ def parser():
     emulator = add("bench-emulator", lambda o: bench_emulator.bench(o.repeat, o.csv), "the emulator's speed")
     emulator.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
     emulator.add_argument("--csv", help="a file that gets the table, too")
+    add("grade", lambda o: instructors("grade", words()), "the hand-ins of SUBMISSIONS; LESSONS, OUT, SHARD=i/n, options in ARGS")
+    add("grade-merge", lambda o: instructors("merge", words()), "the results of the shards that ARGS names, into OUT")
+    add("handout", lambda o: instructors("hand_out", words()), "the course's folder without its answers, into OUT; LESSONS=01,02")
     add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
     add("fuzz-ptx", lambda o: fuzz_ptx(words()), "what is handed over from outside, changed at random; options in ARGS")
     add("install", lambda o: install(env("PREFIX")), "the emulator for other projects, into the folder PREFIX")
@@ -193,6 +215,7 @@ def parser():
 def main(words):
     try:
         options = parser().parse_args(words)
+        refuse_what_is_not_handed_out(options.command)
         device.asked()
         return options.call(options)
     except Stop as stop:

@@ -53,7 +53,7 @@ def targets(names, known):
         found.update(w[len(f"{BUILD}/"):] for w in known[name] if w.startswith(f"{BUILD}/"))
         if kind == "lesson":
             found.update(need.format(word) for need in LESSON)
-        elif kind == "bug":
+        elif kind in ("bug", "answers"):
             found.add(bugs.find(word).target)
         elif kind in ("script", "host"):
             found.add("ladder")

@@ -127,6 +127,10 @@ def seen_lines(done, registers=None, spilled=0):
         rows.append(("products", f"{n('wgmma.issued')} wgmma, {s['wgmma.flop'] / 1e6:,.1f} MFLOP"))
     rows.append(("executed", f"{n('thread_instructions')} thread instructions: " + ", ".join(
         f"{s.get('thread_instructions.' + kind, 0):,.0f} {kind}" for kind in ("copy", "memory", "address", "barrier", "math"))))
+    timed = done.emu.get("timed")
+    if timed:
+        rows.append(("predicted", f"{timed['cycles']:,} cycles of an H200 on {timed['sms']} SMs, the last launch; the tensor cores of an SM are "
+                                  f"busy {100 * timed['tensor_busy']:.0f} % of them"))
     if registers:
         rows.append(("registers", f"{registers} per thread, {spilled:,} bytes spilled"))
     return [f"  {label:<10} {text}" for label, text in rows if text]

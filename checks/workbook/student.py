@@ -37,7 +37,7 @@ def hint(wanted):
     for at, text in enumerate(found[:shown_now], 1):
         print(paragraph(f"{at} of {len(found)}", text))
     print(f"\nagain for one more: make hint-{lesson.number}" if shown_now < len(found) else
-          f"\nthe answer: {shown(lesson.solution)}, at [todo {number}]")
+          "\nthat was the last one: ask your instructor" if base.handed_out() else f"\nthe answer: {shown(lesson.solution)}, at [todo {number}]")
     return OK
 
 
@@ -53,7 +53,8 @@ def diff(wanted):
     before = [other for other in lessons() if other.number < lesson.number]
     if not before:
         raise Stop(f"there is no lesson before {lesson.name}", ("try", f"a later one: make diff-{lessons()[1].number}"))
-    print(f"This shows the answers of lesson {lesson.number}.\n")
+    if not base.handed_out():
+        print(f"This shows the answers of lesson {lesson.number}.\n")
     lines = list(difflib.unified_diff(kernel_lines(before[-1]), kernel_lines(lesson), shown(before[-1].solution),
                                       shown(lesson.solution), n=2, lineterm=""))
     for text in lines:

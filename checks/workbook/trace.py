@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from workbook import base, build, check, device, one_file, program
-from workbook.base import BUILD, OK, WRONG, Stop, load_text, paragraph, shown
+from workbook.base import BUILD, OK, WRONG, Stop, handed_out, load_text, paragraph, shown
 from workbook.compile_report import refusal
 from workbook.lessons import lessons
 from workbook.run import run
@@ -84,11 +84,11 @@ def own_run(lesson, words, choice):
     try:
         executable = check.compiled(lesson, choice)
     except program.DoesNotCompile as error:
-        print("\n".join(refusal(error, lesson.exercise)) + "\n\nso the worked program is shown\n")
+        print("\n".join(refusal(error, lesson.exercise)) + ("" if handed_out() else "\n\nso the worked program is shown\n"))
         return []
     path, done = record(executable, words, f"{lesson.number}-yours")
     if done.verdict == "todo":
-        print(f"{shown(lesson.exercise)} has an open TODO, so the worked program is shown; stuck: make hint-{lesson.number}\n")
+        print(f"{shown(lesson.exercise)} has an open TODO{'' if handed_out() else ', so the worked program is shown'}; stuck: make hint-{lesson.number}\n")
         return []
     found = "; ".join(dict.fromkeys(f["id"] for f in done.findings)) or "0 findings"
     print(f"{shown(lesson.exercise)}: {found}\n")
@@ -101,9 +101,12 @@ def trace_lesson(wanted):
         raise Stop(f"{shown(lesson.exercise)} does not exist", ("try", f"make reset-{lesson.number}"))
     wanted = BESIDE.get(lesson.number)
     beside = [other for other in lessons() if (other.number == wanted if wanted else other.number < lesson.number)][-1:]
-    build.prepare(*(f"solutions.{one.name}.emu" for one in [lesson, *beside]))
+    worked = [] if handed_out() else [lesson, *beside]
+    build.prepare(*(f"solutions.{one.name}.emu" for one in worked))
     runs = own_run(lesson, words, choice)
-    for one in [lesson, *beside]:
+    if not worked and not runs:
+        raise Stop("there is no run to show", ("why", "a student's copy has no worked program, and yours does not get that far"))
+    for one in worked:
         path, done = record(one.program("emu"), words, f"{one.number}-worked")
         if recorded(path):
             runs.append((path, f"worked lesson {one.number}"))

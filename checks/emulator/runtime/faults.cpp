@@ -139,22 +139,31 @@ TEST_CASE("loops and waits that never end are ended: the launch timed out") {
   CHECK(contains(loop.errors, "endless-loop"));
 }
 
-TEST_CASE("an instruction that is not supported is refused before the first launch, with its PTX line") {
-  Ended e = in_child([] {
-    Registered code(kernel_text("good", "st.global.u32 [%rd1], 1;") +
-                    kernel_text("bad", "nonsense.u32 %r1, %r2;"));
-    const void* good = code.kernel("good");
-    void* out = nullptr;
-    int a = cudaMalloc(&out, 64);
-    void* args[] = {&out};
-    int b = cudaLaunchKernel(good, 1, 1, args, 0, nullptr);
-    std::printf("%d %d %d\n", a, b, cudaDeviceSynchronize());
-    return 0;
-  });
-  CHECK(e.output == "218 218 218\n");
-  CHECK(contains(e.errors, "nonsense.u32 %r1, %r2;"));
-  CHECK(contains(e.errors, "PTX line"));
-  CHECK(e.status == 1);
+TEST_CASE("an instruction that is not supported: its kernel is refused, in a lesson the whole program") {
+  const auto program = [](emu::Strictness strictness) {
+    return in_child([&] {
+      emu::Report::instance().strictness = strictness;
+      Registered code(kernel_text("good", "st.global.u32 [%rd1], 1;") +
+                      kernel_text("bad", "nonsense.u32 %r1, %r2;"));
+      const void *good = code.kernel("good"), *bad = code.kernel("bad");
+      void* out = nullptr;
+      int a = cudaMalloc(&out, 64);
+      void* args[] = {&out};
+      int b = cudaLaunchKernel(good, 1, 1, args, 0, nullptr), c = cudaDeviceSynchronize();
+      cudaFuncAttributes attributes;
+      int d = cudaFuncGetAttributes(&attributes, bad), e = cudaLaunchKernel(bad, 1, 1, args, 0, nullptr);
+      std::printf("%d %d %d %d %d %d\n", a, b, c, d, e, cudaDeviceSynchronize());
+      return 0;
+    });
+  };
+  const Ended ordinary = program(emu::Strictness::ordinary), lesson = program(emu::Strictness::lesson);
+  CHECK(ordinary.output == "0 0 0 218 218 218\n");
+  CHECK(lesson.output == "218 218 218 218 218 218\n");
+  for (const Ended& e : {ordinary, lesson}) {
+    CHECK(contains(e.errors, "nonsense.u32 %r1, %r2;"));
+    CHECK(contains(e.errors, "PTX line"));
+    CHECK(e.status == 1);
+  }
 }
 
 TEST_CASE("a program that only asks for the device needs no device code that works") {

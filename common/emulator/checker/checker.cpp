@@ -11,6 +11,8 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   order_.begin(program);
   past_.clear();
   mbarriers_.clear();
+  history_.clear();
+  boxes_.clear();
   unwritten_.clear();
   cluster_.clear();
   seam_.begin(config.early);
@@ -26,7 +28,16 @@ void Checker::on_launch_end(Machine&) {
   past_.records.clear();
   accesses_.clear();
   mbarriers_.clear();
+  history_.clear();
   order_.end();
+}
+
+void Checker::on_deadlock(const std::vector<StuckGroup>& groups, Finding& f) {
+  stuck_.explain(groups, f);
+}
+
+void Checker::on_mbarrier_fault(Warp& w, const Inst& in, const Mbarrier& bar, Finding& f) {
+  stuck_.explain_arrival(w, in, bar, f);
 }
 
 void Checker::on_cta_start(Cta& cta) {
@@ -43,9 +54,12 @@ void Checker::on_cta_end(Cta& cta) {
   accesses_.cta_ended(cta);
   registers_.forget(cta);
   drain_.forget(cta);
+  boxes_.forget(cta);
   past_.forget(cta);
   order_.cta_ended(cta);
-  if (!order_.find(&cluster)) mbarriers_.forget(cluster);
+  if (order_.find(&cluster)) return;
+  mbarriers_.forget(cluster);
+  history_.forget(cluster);
 }
 
 void Checker::on_exit(Warp& w, const Inst&, uint32_t mask) {
@@ -124,12 +138,16 @@ void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier&
   mbarriers_.waited(w, in, mask, bar, phase, result, acquires);
 }
 
+void Checker::on_mbarrier_phase(Warp&, const Inst&, Mbarrier& bar) {
+  history_.completed(bar);
+}
+
 void Checker::on_commit(Warp& w, const Inst&, uint32_t mask, GroupKind kind) {
   order_.commit(w, mask, kind);
 }
 
-void Checker::on_group_wait(Warp& w, const Inst&, uint32_t mask, GroupKind kind, uint32_t n, bool read) {
-  order_.group_wait(w, mask, kind, n, read);
+void Checker::on_group_wait(Warp& w, const Inst& in, uint32_t mask, GroupKind kind, uint32_t n, bool read) {
+  order_.group_wait(w, mask, kind, n, read, in.source);
   if (kind == GroupKind::wgmma) registers_.waited(w);
   if (kind == GroupKind::bulk) drain_.waited(w, mask, order_.warp(w));
 }
@@ -151,7 +169,10 @@ void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
 void Checker::on_async_issue(AsyncOp& op) {
   collect_when_due();
   WarpOrder& issuer = order_.warp(*op.warp);
-  if (op.kind == AsyncOp::Kind::cp_async_arrive) return past_.operations.arrive_issued(op, issuer);
+  if (op.kind == AsyncOp::Kind::cp_async_arrive) {
+    history_.tied(*op.barrier);
+    return past_.operations.arrive_issued(op, issuer);
+  }
   Accessor who = accessor(*op.warp, *op.inst, op.lanes);
   accesses_.start();
   std::vector<MemoryRange> sources, destinations;
@@ -159,7 +180,10 @@ void Checker::on_async_issue(AsyncOp& op) {
   op.destinations(destinations);
   Operation o = past_.operations.issued(op, issuer, order_, tell_.event(), sources, destinations);
   if (o.read && op.kind != AsyncOp::Kind::wgmma) drain_.issued(*op.warp, o.lane, o.read_value, o.source);
-  if (op.kind == AsyncOp::Kind::tensor_load) swizzles_.copy_issued(destinations, o, who);
+  if (op.kind == AsyncOp::Kind::tensor_load) {
+    swizzles_.copy_issued(destinations, o, who);
+    boxes_.issued(op);
+  }
   const uint32_t index = mbarriers_.issued(o, op.barrier, who);
   op.observer_data = index;
   who.op = &past_.operations[index];

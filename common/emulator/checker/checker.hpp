@@ -12,6 +12,7 @@
 #include "emulator/checker/accesses.hpp"
 #include "emulator/checker/drain.hpp"
 #include "emulator/checker/registers.hpp"
+#include "emulator/checker/stuck.hpp"
 #include "emulator/checker/swizzles.hpp"
 #include "emulator/checker/tensor_maps.hpp"
 #include "emulator/machine/observer.hpp"
@@ -22,6 +23,8 @@ class Checker : public Observer {
  public:
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_launch_end(Machine&) override;
+  void on_deadlock(const std::vector<StuckGroup>&, Finding&) override;
+  void on_mbarrier_fault(Warp&, const Inst&, const Mbarrier&, Finding&) override;
   void on_cta_start(Cta&) override;
   void on_cta_end(Cta&) override;
   void on_exit(Warp&, const Inst&, uint32_t mask) override;
@@ -37,6 +40,7 @@ class Checker : public Observer {
                    bool release) override;
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
                         bool acquire) override;
+  void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
   void on_async_issue(AsyncOp&) override;
   void on_async_complete(AsyncOp&) override;
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
@@ -55,10 +59,12 @@ class Checker : public Observer {
   Ordering order_;
   Past past_;
   Teller tell_{order_, past_};
-  Mbarriers mbarriers_{order_, past_, tell_};
+  BarrierHistory history_;
+  CopiedBoxes boxes_{tell_};
+  Mbarriers mbarriers_{order_, past_, history_, tell_};
   // ---- the rules
   Unwritten unwritten_{tell_};
-  Conflicts conflicts_{past_, mbarriers_, unwritten_, tell_};
+  Conflicts conflicts_{past_, mbarriers_, history_, unwritten_, tell_};
   ProxyRule proxies_{past_, tell_};
   ClusterRule cluster_{order_, past_, tell_};
   GridSeamRule seam_{tell_};
@@ -66,7 +72,8 @@ class Checker : public Observer {
   TensorMapRule maps_{order_, past_, accesses_.global(), tell_};
   SwizzleRule swizzles_{past_, accesses_, tell_};
   RegisterRule registers_{tell_};
-  DrainRule drain_{tell_};
+  DrainRule drain_{boxes_, tell_};
+  StuckRule stuck_{history_, boxes_, tell_};
 
   Accessor accessor(const Warp& w, const Inst& in, uint32_t lanes) {
     return {&order_.warp(w), &in, lanes, lanes, nullptr};

@@ -1,5 +1,6 @@
 // From the cause of a conflict to a sentence: what happened, why it is wrong, what to do.
 #include "emulator/checker/conflicts.hpp"
+#include "emulator/checker/copied_boxes.hpp"
 
 namespace emu::check {
 
@@ -41,12 +42,11 @@ void Conflicts::tell(const Conflict& c, const Cause& cause) {
 
 Finding Conflicts::words(const Conflict& c, const Cause& cause) {
   using Kind = Cause::Kind;
-  const Operation* before = past_.operation(c.prior);
   switch (cause.kind) {
     case Kind::copy_not_waited_for:
       return copy_not_waited_for(c);
     case Kind::load_not_waited_for:
-      return load_not_waited_for(cause);
+      return load_not_waited_for(c, cause);
     case Kind::load_over_load:
       return finding(
           Id::overwritten_while_landing,
@@ -55,26 +55,23 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
           "wait until the stage has been read: an empty barrier, or a barrier of the CTA, between the two");
     case Kind::global_overwritten:
       return global_overwritten(c);
-    case Kind::source_reused:
-      return finding(
+    case Kind::source_reused: {
+      Finding f = finding(
           Id::source_reused_before_read, "shared memory is overwritten while a store may still be reading it",
           "A bulk store reads its source after the instruction; only the issuing thread's "
           "cp.async.bulk.wait_group.read says that it has, and other threads learn it through a barrier after "
           "that wait.",
           "commit the store's group, wait_group.read in the issuing thread, then a barrier, then reuse the "
           "buffer");
+      explain_group(c, f);
+      return f;
+    }
     case Kind::read_ahead:
       return read_ahead(c);
     case Kind::stage_overwritten:
-      return finding(
-          Id::overwritten_while_read, "a copy overwrites a stage that may still be read",
-          before && before->kind == AsyncOp::Kind::wgmma
-              ? "A wgmma reads its operands until wgmma.wait_group; the thread that refills the stage is not "
-                "ordered after that wait."
-              : "The thread that issues the copy has not acquired the release of the stage's last reader.",
-          "let every reader arrive on an empty barrier after its last read (after the wgmma wait), and let the "
-          "producer wait for it before it issues the copy");
+      return stage_overwritten(c);
     case Kind::not_stored:
+      if (c.who.op && c.who.op->is_store()) return stored_twice(c);
       return finding(
           Id::read_before_stored,
           c.write ? "global memory is overwritten while a store to it may still be in flight"
@@ -82,12 +79,15 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
           "The store is complete after cp.async.bulk.wait_group (without .read) in the thread that issued it; "
           ".read only says that the source has been read.",
           "wait_group 0 without .read, then order the reader after that thread");
-    case Kind::operand_overwritten:
-      return finding(
+    case Kind::operand_overwritten: {
+      Finding f = finding(
           Id::overwritten_while_read, "a thread overwrites an operand that a wgmma may still be reading",
           "A wgmma reads its operands until wgmma.wait_group covers it, and other threads know that only "
           "through a barrier after it.",
           "wgmma.wait_group, then a barrier, then write the tile");
+      explain_group(c, f);
+      return f;
+    }
     case Kind::race_with_engine:
       return race_with_engine(c);
     default:
@@ -100,7 +100,7 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
 }
 
 Finding Conflicts::copy_not_waited_for(const Conflict& c) {
-  return finding(
+  Finding f = finding(
       c.write ? Id::overwritten_while_landing : Id::read_before_landed,
       c.write ? "bytes are overwritten while a cp.async to them may still be in flight"
               : "bytes of a cp.async are read by a thread that does not know that they have landed",
@@ -108,14 +108,62 @@ Finding Conflicts::copy_not_waited_for(const Conflict& c) {
       "threads only when that thread then meets them at a barrier (or when they wait on an mbarrier the copy "
       "arrives on).",
       "wait for the group (commit_group, then wait_group with few enough groups pending), then __syncthreads");
+  if (c.write || !explain_arrivals(c, f)) explain_group(c, f);
+  return f;
 }
 
-Finding Conflicts::load_not_waited_for(const Cause& cause) {
+// A copy overwrites what somebody, or a wgmma, may still read: which wait did not keep it, or which did not cover the wgmma.
+Finding Conflicts::stage_overwritten(const Conflict& c) {
+  const Operation* before = past_.operation(c.prior);
+  const bool product = before && before->kind == AsyncOp::Kind::wgmma;
+  Finding f = finding(
+      Id::overwritten_while_read, "a copy overwrites a stage that may still be read",
+      product ? "A wgmma reads its operands until wgmma.wait_group; the thread that refills the stage is not "
+                "ordered after that wait."
+              : "The thread that issues the copy has not acquired the release of the stage's last reader.",
+      "let every reader arrive on an empty barrier after its last read (after the wgmma wait), and let the "
+      "producer wait for it before it issues the copy");
+  GroupStory story;
+  std::string family;
+  const bool met = product && group_story(c, &story, &family) && story.kind != GroupStory::Kind::not_met &&
+                   story.kind != GroupStory::Kind::waited;
+  if (met) explain_group(c, f);
+  explain_refill(c, f, met);
+  return f;
+}
+
+// Two stores to one place, with nothing that orders them: hardly one is meant.
+Finding Conflicts::stored_twice(const Conflict& c) {
+  const Operation &before = *past_.operation(c.prior), &now = *c.who.op;
+  const bool same = before.dimensions && before.dimensions == now.dimensions && before.start == now.start;
+  Finding f = finding(
+      Id::read_before_stored, "two stores write the same bytes of global memory, with no order between them",
+      "The engine carries out stores in any order: what remains is the bytes of the one or of the other, and the place that one "
+      "of them was meant for gets none.",
+      "give each store a place of its own: see which index is missing from the coordinates, or exchanged");
+  if (same)
+    f.title = text("two stores write the same box, at ", box_text(now.start, now.dimensions));
+  else if (before.dimensions)
+    f.title = text("two stores write boxes that overlap, at ", box_text(before.start, before.dimensions),
+                   " and ", box_text(now.start, now.dimensions));
+  f.state =
+      text(tell_.place(c.space, c.address), ": by ", names_of_store(before), " and by ", names_of_store(now));
+  return f;
+}
+
+std::string Conflicts::names_of_store(const Operation& op) const {
+  return text("warp ", op.warp, " of cluster ", op.cluster, ", CTA ", op.rank, " in it, at ",
+              tell_.line(op.source).brief());
+}
+
+Finding Conflicts::load_not_waited_for(const Conflict& c, const Cause& cause) {
   Finding f = finding(Id::read_before_landed, kNotLanded, "", kWaitForCopy);
   f.why = text("The reader has not seen phase ", cause.needed - 1,
                cause.bar ? " of " + cause.bar->bar->name() : "",
                " complete. A copy is in flight from its issue until the barrier's arrivals are in and its "
                "pending bytes are zero.");
+  if (const LatestWait* latest = history_.latest_wait(c.who.warp()))
+    f.related.push_back({"the reader's latest wait, for " + latest->bar->name(), tell_.line(latest->source)});
   return f;
 }
 

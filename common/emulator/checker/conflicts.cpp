@@ -19,7 +19,7 @@ Cause Conflicts::classify(const Conflict& c) {
   };
   const bool refills = now && c.write && (now->is_load() || now->kind == AsyncOp::Kind::cp_async);
   if (before && c.prior_is_write) {
-    if (before->kind == AsyncOp::Kind::cp_async) return cause(Kind::copy_not_waited_for);
+    if (before->kind == AsyncOp::Kind::cp_async) return of_cp_async(c);
     if (before->is_load() && !c.write) return of_load(c, *before);
     if (before->is_load() && now && now->is_load()) return cause(Kind::load_over_load);
     if (before->is_store()) return cause(Kind::not_stored);
@@ -31,6 +31,21 @@ Cause Conflicts::classify(const Conflict& c) {
     if (before && before->kind == AsyncOp::Kind::wgmma) return cause(Kind::operand_overwritten);
   }
   return cause(now ? Kind::race_with_engine : Kind::race);
+}
+
+// A wait that answered about the phase before the first has told nothing of any copy.
+Cause Conflicts::of_cp_async(const Conflict& c) {
+  Cause cause;
+  cause.kind = Cause::Kind::copy_not_waited_for;
+  const LatestWait* latest = history_.latest_wait(c.who.warp());
+  if (c.write || !latest || latest->complete > 0 || !history_.of(*latest->bar).tells_of_copies) return cause;
+  cause.bar = mbarriers_.find(latest->bar, c.who.cta());
+  cause.needed = 1;
+  const Warp& w = c.who.warp();
+  if (cause.bar &&
+      (cause.wait = mbarriers_.wrong_parity(*cause.bar, 1, w.cta.cluster_rank, w.index, c.who.lane())))
+    cause.kind = Cause::Kind::wrong_parity;
+  return cause;
 }
 
 // A tile is read while its copy may be in flight.

@@ -41,24 +41,39 @@ struct Cause {
 
 class Conflicts {
  public:
-  Conflicts(Past& past, Mbarriers& mbarriers, Unwritten& unwritten, Teller& tell)
-      : past_(past), mbarriers_(mbarriers), unwritten_(unwritten), tell_(tell) {}
+  Conflicts(Past& past, Mbarriers& mbarriers, const BarrierHistory& history, Unwritten& unwritten,
+            Teller& tell)
+      : past_(past), mbarriers_(mbarriers), history_(history), unwritten_(unwritten), tell_(tell) {}
   void meet(const Conflict& c);
 
  private:
   Past& past_;
   Mbarriers& mbarriers_;
+  const BarrierHistory& history_;
   Unwritten& unwritten_;
   Teller& tell_;
 
   Cause classify(const Conflict& c);
   Cause of_load(const Conflict& c, const Operation& before);
   Cause of_refill(const Conflict& c);
+  Cause of_cp_async(const Conflict& c);
+
+  // ---- what stands behind it (conflict_causes.cpp)
+  WarpOrder* earlier_warp(const Conflict& c) const;
+  bool group_story(const Conflict& c, GroupStory* story, std::string* family) const;
+  bool has_met(const Conflict& c, const WarpOrder& earlier, const Operation& before) const;
+  bool explain_group(const Conflict& c, Finding& f) const;
+  bool explain_arrivals(const Conflict& c, Finding& f) const;
+  void explain_refill(const Conflict& c, Finding& f, bool told) const;
+  std::string idle_barriers(const Cta& cta) const;
 
   void tell(const Conflict& c, const Cause& cause);
   Finding words(const Conflict& c, const Cause& cause);
   Finding copy_not_waited_for(const Conflict& c);
-  Finding load_not_waited_for(const Cause& cause);
+  Finding stage_overwritten(const Conflict& c);
+  Finding load_not_waited_for(const Conflict& c, const Cause& cause);
+  Finding stored_twice(const Conflict& c);
+  std::string names_of_store(const Operation& op) const;
   Finding global_overwritten(const Conflict& c);
   Finding read_ahead(const Conflict& c);
   Finding race_with_engine(const Conflict& c);

@@ -37,6 +37,8 @@ void DrainRule::tell_left_behind(const Operation& op, const Cta& cta) {
   f.title = "a CTA ends while a copy into its shared memory may still be in flight";
   if (op.barrier)
     f.state = text("nobody has waited for phase ", op.done_value - 1, " of ", op.barrier->name());
+  const std::string boxes = boxes_.story(cta, op.source);
+  if (!boxes.empty()) f.state += (f.state.empty() ? "" : "; ") + boxes;
   f.why = "The bytes would land in shared memory that belongs to another CTA by then.";
   f.hint = "do not issue copies past the last tile, or wait for them before the CTA ends";
   tell_.tell_at(std::move(f), op.source, cta, op.warp, text(cta.text(), " warp ", op.warp));

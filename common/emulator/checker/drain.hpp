@@ -4,13 +4,14 @@
 #include <array>
 #include <vector>
 
+#include "emulator/checker/copied_boxes.hpp"
 #include "emulator/checker/teller.hpp"
 
 namespace emu::check {
 
 class DrainRule {
  public:
-  explicit DrainRule(Teller& tell) : tell_(tell) {}
+  DrainRule(const CopiedBoxes& boxes, Teller& tell) : boxes_(boxes), tell_(tell) {}
   void clear() { stores_.clear(); }
   // A lane issues an operation of the bulk group `group` (from 1); its groups up to `read` have read their sources.
   void issued(const Warp& w, int lane, uint32_t group, int32_t source);
@@ -23,6 +24,7 @@ class DrainRule {
  private:
   // Bulk groups whose sources may still be read, and the line of the first operation of each.
   using Groups = std::vector<std::pair<uint32_t, int32_t>>;
+  const CopiedBoxes& boxes_;
   Teller& tell_;
   PerWarp<std::array<Groups, 32>> stores_;
 };

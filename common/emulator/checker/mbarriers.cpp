@@ -58,6 +58,7 @@ void Mbarriers::initialised(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
   b.init_owner = order.thread(lane);
   b.init_epoch = order.epoch[static_cast<size_t>(lane)];
   b.init_source = in.source;
+  history_.initialised(bar);
 }
 
 void Mbarriers::operated(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
@@ -65,6 +66,8 @@ void Mbarriers::operated(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbarr
   MbarrierState& b = state(bar);
   WarpOrder& order = order_.warp(w);
   const LaneOrder& mine = order.lanes[static_cast<size_t>(lane)];
+  if (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop || op == MbarrierOp::cp_async_arrive)
+    history_.arrived(w, in, bar, static_cast<uint64_t>(amount));
   if (op == MbarrierOp::cp_async_arrive) {
     if (mine.cp_component)
       b.gathering.raise(Clock::order, mine.cp_component, past_.operations.covered_by_landing_arrive(lane));
@@ -87,6 +90,7 @@ void Mbarriers::waited(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, ui
   if (!result) return;
   WarpOrder& order = order_.warp(w);
   const uint64_t complete = phase + 1;  // phases below this are; 0 for the phase before phase 0
+  history_.passed(w, in, bar, complete);
   b.seen = std::max(b.seen, complete);
   if (complete > 0 && acquires)
     order_.update(order, mask, [&](Clock& c) {
@@ -108,6 +112,7 @@ uint32_t Mbarriers::issued(Operation o, Mbarrier* barrier, const Accessor& who) 
   o.done = b.component;
   o.done_value = static_cast<uint32_t>(b.phase) + 1;
   const uint32_t index = past_.operations.add(o);
+  history_.copied(who.warp(), o, *barrier);
   b.in_flight.push_back(index);
   b.last_op = index;
   return index;

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "emulator/checker/barrier_history.hpp"
 #include "emulator/checker/past.hpp"
 #include "emulator/checker/teller.hpp"
 
@@ -36,7 +37,8 @@ struct MbarrierState {
 
 class Mbarriers {
  public:
-  Mbarriers(Ordering& order, Past& past, Teller& tell) : order_(order), past_(past), tell_(tell) {}
+  Mbarriers(Ordering& order, Past& past, BarrierHistory& history, Teller& tell)
+      : order_(order), past_(past), history_(history), tell_(tell) {}
   void clear() { states_.clear(); }
   void forget(const Cluster& cluster) { states_.erase(&cluster); }
 
@@ -77,6 +79,7 @@ class Mbarriers {
  private:
   Ordering& order_;
   Past& past_;
+  BarrierHistory& history_;
   Teller& tell_;
   std::map<const Cluster*, std::map<const Mbarrier*, MbarrierState>> states_;
 

@@ -1,5 +1,9 @@
 #include "emulator/checker/operations.hpp"
 
+#include <algorithm>
+
+#include "emulator/machine/tensor_map.hpp"
+
 namespace emu::check {
 
 const char* Operation::words() const {
@@ -45,6 +49,11 @@ Operation Operations::issued(AsyncOp& op, WarpOrder& issuer, Ordering& order, ui
   o.source = op.inst->source;
   o.swizzle = op.swizzle;
   o.reduces = op.reduces();
+  o.epoch = issuer.epoch[o.lane];
+  if (op.map) {
+    o.dimensions = static_cast<uint8_t>(op.map->rank);
+    std::copy(std::begin(op.start), std::end(op.start), o.start.begin());
+  }
   for (auto& d : destinations) o.bytes += d.bytes;
   if (!sources.empty()) o.from = sources[0].address;
   if (!destinations.empty()) o.to = destinations[0].address;
@@ -81,7 +90,8 @@ void Operations::count(AsyncOp& op, WarpOrder& issuer, Ordering& order, Operatio
     }
     o.read = lane.read_component;
     o.done = lane.done_component;
-    o.read_value = o.done_value = lane.bulk_commits + 1;
+    o.read_value = o.done_value = lane.bulk_groups.committed + 1;
+    o.number = ++lane.bulk_issued;
   }
 }
 

@@ -30,9 +30,13 @@ struct Operation {
   const Mbarrier* barrier = nullptr;
   Swizzle swizzle = Swizzle::none;
   uint64_t bytes = 0;
-  uint64_t from = 0, to = 0;  // stores: where their bytes begin, and go
-  uint64_t turn = 0;          // the same for the lanes of a warp that execute the instruction together
-  uint32_t next_copy = 0;     // the same multicast copy in the next destination CTA
+  uint64_t from = 0, to = 0;       // stores: where their bytes begin, and go
+  uint64_t turn = 0;               // the same for the lanes of a warp that execute the instruction together
+  uint32_t number = 0;             // of those in bulk groups: which one of its thread, from 1
+  uint32_t epoch = 0;              // of its issuing thread, when it was issued
+  std::array<int32_t, 5> start{};  // tensor copies: where the box starts, and in how many dimensions
+  uint8_t dimensions = 0;
+  uint32_t next_copy = 0;  // the same multicast copy in the next destination CTA
 
   bool is_load() const {
     return kind == AsyncOp::Kind::tensor_load || kind == AsyncOp::Kind::bulk_load ||

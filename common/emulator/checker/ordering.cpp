@@ -189,34 +189,28 @@ void Ordering::fence(Warp& w, uint32_t mask, FenceKind kind) {
 
 // ---- async-groups
 
-// A wait looks no further back than the longest one of the program.
-void Ordering::keep_commit(std::vector<uint32_t>& commits, uint32_t issued) {
-  if (commits.size() > 2 * longest_wait_ + 64)
-    commits.erase(commits.begin(), commits.end() - static_cast<std::ptrdiff_t>(longest_wait_ + 1));
-  commits.push_back(issued);
-}
-
 void Ordering::commit(Warp& w, uint32_t mask, GroupKind kind) {
   WarpOrder& order = warp(w);
-  if (kind == GroupKind::wgmma) {
-    keep_commit(order.wgmma_commits, order.wgmma_issued);
-    return;
-  }
+  if (kind == GroupKind::wgmma) return order.wgmma_groups.commit(order.wgmma_issued, longest_wait_);
   for_lanes(mask, [&](int l) {
     LaneOrder& lane = order.lanes[static_cast<size_t>(l)];
     if (kind == GroupKind::cp_async)
-      keep_commit(lane.cp_commits, lane.cp_issued);
+      lane.cp_groups.commit(lane.cp_issued, longest_wait_);
     else
-      ++lane.bulk_commits;
+      lane.bulk_groups.commit(lane.bulk_issued, longest_wait_);
   });
 }
 
-void Ordering::group_wait(Warp& w, uint32_t mask, GroupKind kind, uint32_t n, bool read) {
+void Ordering::group_wait(Warp& w, uint32_t mask, GroupKind kind, uint32_t n, bool read, int32_t source) {
   WarpOrder& order = warp(w);
+  // What was issued before the newest n commits: 0 when there are no more.
+  const auto covered = [&](GroupLog& log) {
+    log.wait(n, source);
+    return log.commits.size() > n ? log.commits[log.commits.size() - n - 1] : 0;
+  };
   if (kind == GroupKind::wgmma) {
-    const size_t commits = order.wgmma_commits.size();
-    if (commits <= n) return;
-    const uint32_t done = order.wgmma_commits[commits - n - 1];
+    const uint32_t done = covered(order.wgmma_groups);
+    if (!done) return;
     const Component c = warpgroup(w);
     order.wgmma_done = std::max(order.wgmma_done, done);
     update(order, mask, [&](Clock& clock) { clock.raise(Clock::order, c, done); });
@@ -225,13 +219,14 @@ void Ordering::group_wait(Warp& w, uint32_t mask, GroupKind kind, uint32_t n, bo
   for_lanes(mask, [&](int l) {
     LaneOrder& lane = order.lanes[static_cast<size_t>(l)];
     if (kind == GroupKind::cp_async) {
-      const size_t commits = lane.cp_commits.size();
-      if (commits > n) lane.cp_done = std::max(lane.cp_done, lane.cp_commits[commits - n - 1]);
-    } else if (lane.bulk_commits > n) {
-      const uint32_t done = lane.bulk_commits - n;
-      lane.bulk_read = std::max(lane.bulk_read, done);
-      if (!read) lane.bulk_done = std::max(lane.bulk_done, done);
+      lane.cp_done = std::max(lane.cp_done, covered(lane.cp_groups));
+      return;
     }
+    covered(lane.bulk_groups);
+    if (lane.bulk_groups.committed <= n) return;
+    const uint32_t done = lane.bulk_groups.committed - n;
+    lane.bulk_read = std::max(lane.bulk_read, done);
+    if (!read) lane.bulk_done = std::max(lane.bulk_done, done);
   });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emulator/checker/clock.hpp"
+#include "emulator/checker/groups.hpp"
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/observer.hpp"
 #include "emulator/machine/warp.hpp"
@@ -19,8 +20,8 @@ namespace emu::check {
 // What one thread has done and waited for by itself; what it knows of others is shared by lanes (WarpOrder::knowledge).
 struct LaneOrder {
   uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;  // cp.async instructions
-  std::vector<uint32_t> cp_commits;                    // cp_issued at the latest commits
-  uint32_t bulk_commits = 0;
+  GroupLog cp_groups, bulk_groups;
+  uint32_t bulk_issued = 0;
   uint32_t bulk_read = 0, bulk_done = 0;  // bulk groups: sources read, complete
   uint32_t init_fence_epoch = 0;  // its mbarrier.inits up to this epoch are behind fence.mbarrier_init
   bool memory_fence = false;      // has executed fence.acq_rel/sc: its relaxed atomics may carry order
@@ -48,7 +49,7 @@ struct WarpOrder {
   std::array<LaneOrder, 32> lanes;
   bool copies = false;  // has issued cp.async or bulk operations: their components are in use
   uint32_t wgmma_issued = 0, wgmma_done = 0;
-  std::vector<uint32_t> wgmma_commits;  // wgmma_issued at the latest commits
+  GroupLog wgmma_groups;
 
   Cta& cta() const { return warp->cta; }
   Component thread(int lane) const;
@@ -131,7 +132,7 @@ class Ordering {
   void warp_sync(Warp& w, uint32_t mask);
   void fence(Warp& w, uint32_t mask, FenceKind kind);
   void commit(Warp& w, uint32_t mask, GroupKind kind);
-  void group_wait(Warp& w, uint32_t mask, GroupKind kind, uint32_t n, bool read);
+  void group_wait(Warp& w, uint32_t mask, GroupKind kind, uint32_t n, bool read, int32_t source);
   void strong_access(Warp& w, const AccessEvent& e);  // atomics, volatile, relaxed, acquire, release
   void grid_wait(Warp& w, uint32_t mask);
 
@@ -153,7 +154,6 @@ class Ordering {
 
   MeetingPoint& meeting_point(const Warp& w, uint32_t barrier);
   void add_own(WarpOrder& w, uint32_t mask, Clock& to, bool step);
-  void keep_commit(std::vector<uint32_t>& commits, uint32_t issued);
 };
 
 // Applies f to the clock of exactly these lanes; lanes that know the same share a clock.

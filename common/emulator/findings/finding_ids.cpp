@@ -90,7 +90,8 @@ constexpr FindingId kTable[] = {
     {Id::barrier_not_initialised, "barrier-not-initialised", kBarrier,
      "an mbarrier operation meets memory that is no mbarrier, or one that was invalidated",
      "mbarrier.init comes before every other use, ordered by a barrier for other threads",
-     "9.7.13.15.9"},
+     "9.7.13.15.9", Grade::error, Grade::advice,
+     "mbarrier.inval meets one that was invalidated"},
     {Id::barrier_reinitialised, "barrier-reinitialised", kBarrier,
      "mbarrier.init on an mbarrier that is alive",
      "mbarrier.inval comes before the memory gets another use; with threads waiting or copies under way it "

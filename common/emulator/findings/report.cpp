@@ -36,7 +36,15 @@ void Finding::make_milder() {
 std::string Finding::text() const {
   std::string out = emu::text(name_of(id), ": ", title, "\n");
   auto row = [&](const char* label, const std::string& value) {
-    if (!value.empty()) out += std::string("  ") + label + "  " + value + "\n";
+    if (value.empty()) return;
+    out += std::string("  ") + label + "  ";
+    for (size_t i = 0; i < value.size(); ++i) {
+      out += value[i];
+      if (value[i] != '\n') continue;
+      out += "         ";  // under the line before
+      while (i + 1 < value.size() && value[i + 1] == ' ') ++i;
+    }
+    out += "\n";
   };
   row("where", where.empty() ? line.text() : where);
   if (!line.called_from.empty()) row("     ", line.called_from);

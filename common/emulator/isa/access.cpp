@@ -46,7 +46,7 @@ const char* verb(AccessKind kind) {
 }  // namespace
 
 Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
-                            AccessKind kind) {
+                            AccessKind kind, bool strong) {
   Resolved r;
   r.space = space;
   r.address = address;
@@ -94,6 +94,8 @@ Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint
       break;
     default:
       r.bytes = w.machine.memory.at(r.address, bytes);
+      if (!r.bytes && strong && bytes == 4 && r.address % 4 == 0)
+        r.bytes = w.machine.memory.word_at(r.address);
       if (r.space == Space::constant) r.space = Space::global;
       if (r.bytes && kind != AccessKind::read && w.machine.memory.last_is_constant())
         w.fault(in, lane, Id::write_to_constant,

@@ -18,12 +18,13 @@ struct Resolved {
 
 // resolve_access without its short way.
 Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
-                            AccessKind kind);
+                            AccessKind kind, bool strong);
 
 // Faults ("out-of-bounds", "misaligned-address", "write-to-constant") when [address, address + bytes) is not all
-// there. `space` may be generic. bytes is also the required alignment. The common spaces take a short way.
+// there. `space` may be generic. bytes is also the required alignment. A strong access may reach over the end of an
+// allocation to the end of its last word, as atomics of single bytes do. The common spaces take a short way.
 inline Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address,
-                               unsigned bytes, AccessKind kind) {
+                               unsigned bytes, AccessKind kind, bool strong = false) {
   if (address % bytes == 0) {
     if (space == Space::shared && address < kClusterAddressBit) {
       if (std::byte* at = w.cta.shared_at(address, bytes)) return {at, Space::shared, &w.cta, address};
@@ -33,7 +34,7 @@ inline Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, u
         return {at, Space::global, nullptr, address};
     }
   }
-  return resolve_any_access(w, in, lane, space, address, bytes, kind);
+  return resolve_any_access(w, in, lane, space, address, bytes, kind, strong || kind == AccessKind::atomic);
 }
 
 inline std::byte* resolve(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,

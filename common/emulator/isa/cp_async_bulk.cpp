@@ -102,17 +102,17 @@ uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
     Finding f(Id::copy_size);
     f.title = "the size of a bulk copy is " + std::to_string(size) + ", no multiple of 16; " +
               std::to_string(bytes) + " bytes are copied";
-    f.where = w.where(in, lane);
     f.why = std::string(kRule16) + "; Hopper drops the rest without a word";
     f.hint = "round the size up to a multiple of 16, or copy the rest with ordinary loads and stores";
-    f.line = w.program.line_of(in);
-    f.kernel = w.program.name;
-    f.cta = static_cast<int64_t>(w.cta.order);
-    f.warp = w.index;
-    w.machine.findings.next_event();
-    w.machine.findings.add(f);
+    w.report(in, lane, f);
   }
   return bytes;
+}
+
+// A copy of 0 bytes does nothing: it tells its mbarrier nothing (recorded: bulk_copy_empty), and its addresses may be
+// aligned to anything, as an H200 has it.
+bool moves_nothing(uint32_t size) {
+  return size == 0;
 }
 
 // Address operands: 0 destination, 1 source, 2 mbarrier; in.b: size; in.c: multicast mask.
@@ -123,6 +123,7 @@ uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
 Flow bulk_load(Warp& w, const Inst& in, uint32_t mask) {
   auto sizes = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
+    if (moves_nothing(sizes[l])) return;
     const Extra& x = *in.extra;
     const uint64_t to = address_operand(w, x, 0, l), from = address_operand(w, x, 1, l);
     check_addresses(w, in, l, to, from);
@@ -154,6 +155,7 @@ Flow bulk_load(Warp& w, const Inst& in, uint32_t mask) {
 Flow bulk_store(Warp& w, const Inst& in, uint32_t mask) {
   auto sizes = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
+    if (moves_nothing(sizes[l])) return;
     const Extra& x = *in.extra;
     const uint64_t to = address_operand(w, x, 0, l), from = address_operand(w, x, 1, l);
     check_addresses(w, in, l, to, from);
@@ -208,6 +210,7 @@ void decode_bulk(Decoder& d, const Match& m, Inst& in) {
 Flow prefetch(Warp& w, const Inst& in, uint32_t mask) {
   auto sizes = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
+    if (moves_nothing(sizes[l])) return;
     const uint64_t from = address_operand(w, *in.extra, 0, l);
     check_addresses(w, in, l, 0, from);
     global_bytes(w, in, l, from, copied_bytes(w, in, l, sizes[l]), false);

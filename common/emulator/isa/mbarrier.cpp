@@ -17,13 +17,19 @@ SharedPlace place(Warp& w, const Inst& in, int lane) {
   return shared_place(w, in, lane, in.space, lane_address(w, in, lane), "mbarrier");
 }
 
-Mbarrier& barrier(Warp& w, const Inst& in, int lane) {
+// The place of an operand that the space .shared::cta keeps to the executing CTA.
+SharedPlace own_place(Warp& w, const Inst& in, int lane) {
   SharedPlace p = place(w, in, lane);
   if (in.space == Space::shared && p.cta != &w.cta)
     w.fault(in, lane, Id::barrier_elsewhere,
             "an operand of the space .shared::cta is an address in another CTA",
             "it comes from mapa; .shared::cta takes addresses of the executing CTA only (PTX 9.7.13.15)",
             "use .shared::cluster, in the forms that have it (arrive, expect_tx, complete_tx)");
+  return p;
+}
+
+Mbarrier& barrier(Warp& w, const Inst& in, int lane) {
+  SharedPlace p = own_place(w, in, lane);
   return mbarrier_at(w, in, lane, *p.cta, p.address);
 }
 
@@ -60,7 +66,10 @@ void decode_init(Decoder& d, const Match& m, Inst& in) {
 
 // mbarrier.inval{.shared{::cta}}.b64 [addr];                                                     9.7.13.15.10
 Flow inval(Warp& w, const Inst& in, uint32_t mask) {
-  for_lanes(mask, [&](int l) { mbarrier_inval(w, in, l, barrier(w, in, l)); });
+  for_lanes(mask, [&](int l) {
+    SharedPlace p = own_place(w, in, l);
+    mbarrier_inval(w, in, l, *p.cta, p.address);
+  });
   return Flow::next;
 }
 
@@ -131,6 +140,7 @@ void decode_arrive(Decoder& d, const Match& m, Inst& in) {
   in.b = d.operand_count() == 3 ? d.source(d.operand(2), Type::u32) : d.constant(1, 4);
   in.flags |= (tx ? kExpectTx : 0) | (no_complete ? kNoComplete : 0) | (m.has("arrive_drop") ? kDrop : 0) |
               (m.has("relaxed") ? kRelaxed : 0) | (sink ? 0 : kHasState);
+  in.arrives = true;
   in.exec = arrive;
 }
 
@@ -275,7 +285,9 @@ Flow wait(Warp& w, const Inst& in, uint32_t mask) {
   if (!uniform) for_lanes(mask, [&](int l) { any_complete |= question(w, in, l).complete; });
   bool now = any_complete;
   if (!now && w.machine.schedule.kind == Schedule::Kind::random) now = (w.machine.random() & 7) == 0;
-  if (!now) {
+  // Where time counts, try_wait waits: the hardware suspends the thread for longer than a wait of a pipeline takes.
+  const bool suspends = (in.flags & kTry) && w.machine.schedule.kind == Schedule::Kind::timed;
+  if (!now && !suspends) {
     // try_wait may return False at any time: it does so once for each phase, so that a program that takes the first
     // answer for the last is found out. test_wait answers at once, unless nothing at all has happened since the same
     // lanes asked before.

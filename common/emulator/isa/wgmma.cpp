@@ -362,6 +362,7 @@ Flow setmaxnreg(Warp& w, const Inst& in, uint32_t mask) {
   }
   Wait wait;
   wait.ready = registers_ready;
+  wait.is_root = [](Warp&, const Group&) { return true; };
   wait.finish = registers_taken;
   wait.describe = registers_wanted;
   wait.explain = registers_missing;

@@ -24,6 +24,7 @@ std::string plural(uint64_t n, const char* what) {
   f.state = bar.state();
   f.why = why;
   f.hint = hint;
+  w.machine.observers.tell(&Observer::on_mbarrier_fault, w, in, bar, f);
   w.fault(in, lane, f);
 }
 
@@ -144,7 +145,18 @@ void mbarrier_init(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address
   std::memcpy(cta.shared_at(address, 8), &kMbarrierBytes, 8);
 }
 
-void mbarrier_inval(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
+void mbarrier_inval(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address) {
+  const auto known = cta.mbarriers.find(static_cast<uint32_t>(address));
+  if (known != cta.mbarriers.end() && known->first == address && !known->second.valid) {
+    Finding f(Id::barrier_not_initialised);
+    f.make_milder();
+    f.title = known->second.name_for(w.cta) + " is destroyed a second time";
+    f.why = "mbarrier.inval has been executed on it, and no mbarrier.init since";
+    f.hint = "let one owner execute mbarrier.inval, once";
+    w.report(in, lane, f);
+    return;
+  }
+  Mbarrier& bar = mbarrier_at(w, in, lane, cta, address);
   tell(w, in, lane, bar, MbarrierOp::inval, 0, false);
   bar.valid = false;
   fill_poison(bar.cta->shared_at(bar.address, 8), 8);

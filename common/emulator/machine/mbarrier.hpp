@@ -55,7 +55,8 @@ Mbarrier* find_mbarrier(Cta& cta, uint64_t address);
 // ---- operations, each one atomic step. Lane and instruction are for observers and faults ("arrival-count",
 // "tx-count-range"). from_engine: an asynchronous completion, not the instruction itself.
 void mbarrier_init(Warp& warp, const Inst& inst, int lane, Cta& cta, uint64_t address, uint32_t count);
-void mbarrier_inval(Warp& warp, const Inst& inst, int lane, Mbarrier& bar);
+// Of an mbarrier that was invalidated before: advice, and nothing happens.
+void mbarrier_inval(Warp& warp, const Inst& inst, int lane, Cta& cta, uint64_t address);
 void mbarrier_expect_tx(Warp& warp, const Inst& inst, int lane, Mbarrier& bar, uint32_t bytes);
 void mbarrier_complete_tx(Warp& warp, const Inst& inst, int lane, Mbarrier& bar, uint64_t bytes,
                           bool release);

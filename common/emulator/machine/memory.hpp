@@ -50,6 +50,8 @@ class GlobalMemory {
     const Allocation* a = find(address, bytes);
     return a ? a->host + (address - a->address) : nullptr;
   }
+  // A word whose first bytes, not all, are the last of an allocation; null when it is none. Allocations are whole words.
+  std::byte* word_at(uint64_t address);
   // Whether the allocation that the last successful at() or find() hit is read-only for kernels.
   bool last_is_constant() const { return last_constant_; }
   // "64 bytes past the end of `out` (4096 bytes at 0x...)": the neighbourhood of a bad address. "row 3, column 17 of 'C'"

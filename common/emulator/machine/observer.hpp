@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "emulator/ptx/types.hpp"
@@ -20,6 +21,13 @@ class Machine;
 struct Program;
 struct LaunchConfig;
 struct Finding;
+
+// Lanes that can never go on, when a launch has come to a deadlock, and what they wait for.
+struct StuckGroup {
+  Warp* warp;
+  const Group* group;
+  std::string what;
+};
 
 enum class AccessKind : uint8_t { read, write, atomic };
 
@@ -58,6 +66,10 @@ class Observer {
   virtual void on_launch_end(Machine&) {}
   virtual void on_fault(Machine&, const Finding&) {}  // the launch ends with it; there is no on_launch_end
   virtual void on_finding(const Finding&) {}          // an observer has found something for the first time
+  // The launch is about to end with this finding; who knows more of its cause may say so in it. Nobody can go on any more;
+  // or a lane's arrival on an mbarrier cannot be.
+  virtual void on_deadlock(const std::vector<StuckGroup>&, Finding&) {}
+  virtual void on_mbarrier_fault(Warp&, const Inst&, const Mbarrier&, Finding&) {}
   virtual void on_cta_start(Cta&) {}
   virtual void on_cta_end(Cta&) {}
   virtual void on_exit(Warp&, const Inst&, uint32_t /*mask*/) {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "emulator/machine/machine.hpp"
 
@@ -97,6 +98,21 @@ int Warp::force_failures() {
   return count;
 }
 
+uint64_t Warp::next_alarm() const {
+  uint64_t first = 0;
+  if (spinning_ && machine.effects == seen_effects_) return first;
+  for (int i = 0; i < group_count_; ++i) {
+    const Group& g = groups_[i];
+    if (g.state == Group::State::blocked && g.wait.alarm && (!first || g.wait.alarm < first))
+      first = g.wait.alarm;
+  }
+  return first;
+}
+
+uint64_t Warp::now() const {
+  return machine.clock() + static_cast<uint64_t>(executed_);
+}
+
 // Deepest call first, then lowest pc.
 bool Warp::runs_before(const Group& g, const Group& h) {
   if (g.frame == h.frame) return g.pc < h.pc;
@@ -148,20 +164,20 @@ int Warp::run(int budget) {
     spinning_ = false;
   }
   wake();
-  int executed = 0;
+  executed_ = 0;
   bool rest = false;  // a lane asked to let other warps run
   Turn turn;
   const Inst* code = program.code.data();
-  while (executed < budget) {
+  while (executed_ < budget) {
     Group* g = pick();
     if (!g) break;
     current = g;
     g->stamp = ++stamp_;
     base_[0] = frame_at(g->frame);
     uint32_t stop = group_count_ > 1 ? next_meeting(*g) : UINT32_MAX;
-    while (executed < budget) {
+    while (executed_ < budget) {
       const Inst& in = code[g->pc];
-      ++executed;
+      ++executed_;
       uint32_t m = g->mask;
       if (in.guard != kNoRef) m &= predicate(in.guard);
       if (m) {
@@ -194,11 +210,11 @@ int Warp::run(int budget) {
     }
     if (live == 0 || rest) break;
   }
-  turn.instructions = static_cast<uint64_t>(executed);
+  turn.instructions = static_cast<uint64_t>(executed_);
   machine.instructions += turn.instructions;
   machine.observers.tell(&Observer::on_turn, *this, turn);
-  watch_for_endless_loop(executed);
-  return executed;
+  watch_for_endless_loop(executed_);
+  return std::exchange(executed_, 0);
 }
 
 uint64_t Warp::state_hash() const {
@@ -246,6 +262,18 @@ Flow Warp::block(const Wait& wait) {
   current->state = Group::State::blocked;
   machine.observers.tell(&Observer::on_wait, *this, *current);
   return Flow::blocked;
+}
+
+Flow Warp::block(const Wait& wait, uint32_t mask, uint32_t again) {
+  const uint32_t rest = current->mask & ~mask;
+  if (rest == 0) return block(wait);
+  Group& waiting = *current;
+  const uint32_t here = waiting.pc, behind = here + 1;
+  waiting.mask = mask;
+  block(wait);
+  if (rest & again) add_group(rest & again, here, waiting.frame);
+  if (rest & ~again) add_group(rest & ~again, behind, waiting.frame);
+  return Flow::jumped;
 }
 
 Flow Warp::jump(uint32_t target) {
@@ -415,6 +443,16 @@ void Warp::fault(const Inst& inst, int lane, Finding finding) const {
   finding.kernel = program.name;
   finding.where = where(inst, lane);
   throw Fault(finding);
+}
+
+void Warp::report(const Inst& inst, int lane, Finding finding) const {
+  finding.line = program.line_of(inst);
+  finding.kernel = program.name;
+  finding.where = where(inst, lane);
+  finding.cta = static_cast<int64_t>(cta.order);
+  finding.warp = index;
+  machine.findings.next_event();
+  machine.findings.add(finding);
 }
 
 void Warp::fault(const Inst& inst, int lane, Id id, const std::string& title, const std::string& why,

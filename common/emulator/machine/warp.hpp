@@ -72,6 +72,7 @@ struct Wait {
   // A wait that may return False instead (mbarrier.try_wait, test_wait): finish sees forced == true then.
   bool may_fail = false;
   bool forced = false;
+  uint64_t alarm = 0;            // emulated time at which it ends by itself; 0: it does not
   uint64_t a = 0, b = 0, c = 0;  // the executor's own data
 };
 
@@ -109,6 +110,8 @@ class Warp {
   bool stuck();
   // Makes waits that may fail return False. Returns how many.
   int force_failures();
+  // When the first of its sleeping groups wakes up, 0 when none sleeps. A warp that is known to spin sleeps in vain.
+  uint64_t next_alarm() const;
 
   // ---- for executors
   template <class T>
@@ -135,9 +138,13 @@ class Warp {
   }  // stable name of a register of the current frame
 
   Group* current = nullptr;  // the group that executes
+  uint64_t now() const;      // emulated time: what %clock64 and %globaltimer read, and nanosleep counts in
   const Inst& instruction(const Group& g) const { return program.code[g.pc]; }
 
+  // The group waits; with a mask, only those lanes of it do, and the others go on behind the instruction, but for those of
+  // `again`, which execute it next.
   Flow block(const Wait& wait);
+  Flow block(const Wait& wait, uint32_t mask, uint32_t again = 0);
   Flow jump(uint32_t target);                    // whole group
   Flow branch(uint32_t taken, uint32_t target);  // lanes `taken` of the group; the rest falls through
   // Each lane of `mask` to its own pc (and frame): ret, indirect calls.
@@ -161,6 +168,8 @@ class Warp {
   [[noreturn]] void fault(const Inst& inst, int lane, Finding finding) const;
   [[noreturn]] void fault(const Inst& inst, int lane, Id id, const std::string& title,
                           const std::string& why = "", const std::string& hint = "") const;
+  // Adds a finding at this instruction that does not end the launch.
+  void report(const Inst& inst, int lane, Finding finding) const;
   std::string where(const Inst& inst, int lane) const;  // "file:line  CTA (0,0,0) warp 1 lane 0"
 
   const std::array<Group, 33>& groups() const { return groups_; }
@@ -191,6 +200,7 @@ class Warp {
   uint64_t stamp_ = 0;
   int back_branches_ = 0;
   bool take_turns_ = false;
+  int executed_ = 0;  // instructions, in this turn
   // endless loops: the state at a power-of-two number of slices, compared with later ones
   uint64_t seen_effects_ = 0, saved_hash_ = 0, slices_ = 0, next_save_ = 1;
   bool spinning_ = false;

@@ -138,6 +138,7 @@ bool Decoder::symbol_address(const Operand& o, uint64_t* value, Space* space, bo
 Ref Decoder::special_register(const std::string& name, unsigned width) {
   Exec exec = special_register_reader(name, width);
   if (!exec) refuse("special register " + name + " is not supported");
+  if (name == "%reserved_smem_offset_1") program_.uses_reserved_shared = true;
   return read_first(exec, width, kNoRef, 0);
 }
 

@@ -58,7 +58,8 @@ struct Instruction {
   std::string guard;  // predicate register or empty
   bool guard_negated = false;
   int ptx_line = 0;
-  int loc = -1;  // index into Module::locs
+  int loc = -1;             // index into Module::locs
+  uint32_t used_bytes = 0;  // of a load, as .pragma "used_bytes_mask" says: bit i stands for byte i; 0: all
 
   std::string full_name() const;  // "mbarrier.try_wait.parity.shared::cta.b64"
 };

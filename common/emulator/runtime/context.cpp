@@ -68,6 +68,16 @@ void Context::fault(const Finding& finding, cudaError_t error) {
   write_report();
 }
 
+cudaError_t Context::refuse(const Kernel& kernel, bool launch) {
+  const Finding* refusal = kernel.binary->module ? kernel.binary->module->refusal(kernel.name) : nullptr;
+  if (!refusal) return cudaErrorInvalidDeviceFunction;
+  if (launch)
+    fault(*refusal);
+  else
+    explain(error_of(*refusal), "a call for " + readable(kernel.name), refusal->title, refusal->hint);
+  return error_of(*refusal);
+}
+
 Kernel* Context::find_kernel(const void* function) {
   auto it = kernel_of.find(function);
   return it == kernel_of.end() ? nullptr : it->second;

@@ -25,7 +25,7 @@ struct Binary {
 struct Kernel {
   std::string name;
   Binary* binary = nullptr;
-  const Program* program = nullptr;  // null until its binary is loaded
+  const Program* program = nullptr;  // null until its binary is loaded, and when it is refused
   uint32_t max_dynamic_shared = 0;   // what cudaFuncSetAttribute allowed; 0: the 48 KiB that need no asking
   int carveout = -1;
   bool non_portable_cluster = false;
@@ -64,6 +64,9 @@ class Context {
     return fault_;
   }
   cudaError_t seen_fault() const { return fault_seen_ ? fault_ : cudaSuccess; }
+
+  // A kernel without a program: the error of a call that needs it. A launch ends the device's work with it.
+  cudaError_t refuse(const Kernel& kernel, bool launch);
 
   // Null when `function` is no kernel of this program.
   Kernel* find_kernel(const void* function);

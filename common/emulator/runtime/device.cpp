@@ -6,6 +6,7 @@
 #include "emulator/checker/checker.hpp"
 #include "emulator/ptx/link.hpp"
 #include "emulator/runtime/environment.hpp"
+#include "emulator/timed/timing.hpp"
 #include "emulator/trace/recorder.hpp"
 
 namespace emu {
@@ -49,7 +50,16 @@ LoadedModule::LoadedModule(GlobalMemory& memory, const std::vector<std::string>&
   for (const Variable& v : module_->variables)
     if (variables_.count(v.name)) initialise(v);
   for (const Function& f : module_->functions)
-    if (f.is_entry && f.has_body) kernels_[f.name] = decode(*module_, f, symbols_);
+    if (f.is_entry && f.has_body) decode_kernel(f);
+}
+
+void LoadedModule::decode_kernel(const Function& kernel) {
+  try {
+    kernels_[kernel.name] = decode(*module_, kernel, symbols_);
+  } catch (const Fault& refusal) {
+    if (Report::instance().strictness == Strictness::lesson) throw;
+    refused_.insert({kernel.name, refusal.finding()});
+  }
 }
 
 LoadedModule::~LoadedModule() {
@@ -106,6 +116,11 @@ const Program* LoadedModule::kernel(const std::string& name) const {
   return it == kernels_.end() ? nullptr : it->second.get();
 }
 
+const Finding* LoadedModule::refusal(const std::string& name) const {
+  auto it = refused_.find(name);
+  return it == refused_.end() ? nullptr : &it->second;
+}
+
 const DeviceVariable* LoadedModule::variable(const std::string& name) const {
   auto it = variables_.find(name);
   return it == variables_.end() ? nullptr : &it->second;
@@ -148,6 +163,11 @@ Device::Device() {
   machine.schedule = env.schedule;
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
+  if (env.schedule.kind == Schedule::Kind::timed) {  // first: what the others see happens at its time
+    timing_ = std::make_unique<timed::Timing>(machine);
+    machine.timekeeper = timing_.get();
+    machine.observers.add(*timing_);
+  }
   machine.observers.add(statistics);
   machine.observers.add(overlap);
   // Before the checker, so that what it finds in an event is recorded behind that event.

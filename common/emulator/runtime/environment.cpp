@@ -10,6 +10,7 @@
 
 #include "emulator/findings/report.hpp"
 #include "emulator/runtime/device.hpp"
+#include "emulator/timed/timing.hpp"
 #include "emulator/trace/recorder.hpp"
 
 namespace emu {
@@ -68,15 +69,16 @@ Environment read_environment() {
     try {
       env.schedule = Schedule::from(text);
     } catch (const Fault&) {
-      bad_value("EMU_SCHEDULE", text, "in-order, late, or random:SEED with a whole number as SEED");
+      bad_value("EMU_SCHEDULE", text, "in-order, late, timed, timed:SMS, or random:SEED with whole numbers");
     }
   }
   if (const char* text = std::getenv("EMU_TIME_LIMIT")) {
     char* end = nullptr;
     env.time_limit_s = std::strtod(text, &end);
     if (end == text || *end || !(env.time_limit_s > 0) || env.time_limit_s > 1e9)
-      bad_value("EMU_TIME_LIMIT", text,
-                "a number of seconds greater than 0, for one launch (300 when it is not set)");
+      bad_value(
+          "EMU_TIME_LIMIT", text,
+          "a number of seconds of processor time greater than 0, for one launch (300 when it is not set)");
   }
   if (const char* text = std::getenv("EMU_CHECK")) {
     std::string value = text;
@@ -125,9 +127,10 @@ std::string report_json() {
     text += separator + f.json();
     separator = ",\n";
   }
+  const timed::Timing* timing = Device::exists() ? Device::instance().timing() : nullptr;
   return text +
          "],\"stats\":" + (Device::exists() ? Device::instance().statistics.stats().json() : Stats().json()) +
-         "}\n";
+         (timing ? ",\"timed\":" + timing->summary().json() : "") + "}\n";
 }
 
 namespace {

@@ -47,7 +47,8 @@ cudaError_t check(const Kernel& kernel, const LaunchConfig& config, size_t dynam
 cudaError_t run(Context& context, const void* function, LaunchConfig config, size_t shared, void* const* args,
                 cudaStream_t stream) {
   Kernel* kernel = context.find_kernel(function);
-  if (!kernel || !kernel->program) return cudaErrorInvalidDeviceFunction;
+  if (!kernel) return cudaErrorInvalidDeviceFunction;
+  if (!kernel->program) return context.refuse(*kernel, true);
   if (!valid_stream(stream)) return cudaErrorInvalidResourceHandle;
   if (cudaError_t e = check(*kernel, config, shared)) return e;
   config.dynamic_shared = static_cast<uint32_t>(shared);

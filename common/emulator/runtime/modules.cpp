@@ -109,7 +109,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   k.name = name;
   k.binary = b;
   k.program = b->module ? b->module->kernel(name) : nullptr;
-  if (!k.program) return CUDA_ERROR_NOT_FOUND;
+  if (!k.program && !(b->module && b->module->refusal(name))) return CUDA_ERROR_NOT_FOUND;
   context.kernels.push_back(k);
   Kernel* kernel = &context.kernels.back();
   context.kernel_of.emplace(kernel, kernel);

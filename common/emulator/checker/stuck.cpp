@@ -1,0 +1,210 @@
+// From waits that never end to their cause.
+#include "emulator/checker/stuck.hpp"
+
+#include <algorithm>
+
+#include "emulator/machine/machine.hpp"
+
+namespace emu::check {
+
+namespace {
+
+std::set<const Warp*> warps_of(const std::vector<Arrivals>& arrivals) {
+  std::set<const Warp*> warps;
+  for (const Arrivals& a : arrivals) warps.insert(a.warp);
+  return warps;
+}
+
+bool has(const std::vector<std::string>& list, const char* word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+const Instruction* text_of(const Program& program, const Inst& in) {
+  return in.source < 0 ? nullptr : program.sources[static_cast<size_t>(in.source)];
+}
+
+const Mbarrier* barrier_of(const StuckGroup& g) {
+  if (g.group->state != Group::State::blocked) return nullptr;
+  const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
+  return text && text->opcode == "mbarrier" ? reinterpret_cast<const Mbarrier*>(g.group->wait.a) : nullptr;
+}
+
+}  // namespace
+
+void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
+  find_places(groups);
+  link_places();
+  const StuckCause cause = find_cause();
+  if (cause.kind != StuckCause::Kind::none) words(cause, f);
+  places_.clear();
+}
+
+void StuckRule::find_places(const std::vector<StuckGroup>& groups) {
+  places_.clear();
+  for (const StuckGroup& g : groups) {
+    StuckPlace key;
+    key.bar = barrier_of(g);
+    key.phase = key.bar ? g.group->wait.b : g.warp->instruction(*g.group).source + 1;
+    const auto found = std::find_if(places_.begin(), places_.end(), [&](const StuckPlace& p) {
+      return p.bar == key.bar && p.phase == key.phase && (key.bar || &p.groups[0]->warp->cta == &g.warp->cta);
+    });
+    StuckPlace& place = found == places_.end() ? places_.emplace_back(key) : *found;
+    place.groups.push_back(&g);
+    place.warps.insert(g.warp);
+  }
+}
+
+size_t StuckRule::place_of(const Warp& w) const {
+  size_t i = 0;
+  while (i < places_.size() && !places_[i].warps.count(&w)) ++i;
+  return i;
+}
+
+// Who has to come before a place can go on, as far as it is known: those who supplied the phase before.
+void StuckRule::link_places() {
+  for (StuckPlace& place : places_) {
+    std::set<const Warp*> wanted;
+    if (place.bar) {
+      const BarrierLog& log = history_.of(*place.bar);
+      const std::set<const Warp*> here = warps_of(log.running.arrivals);
+      for (const Warp* w : warps_of(place.bar->phase > 0 ? log.before.arrivals : log.ever.arrivals))
+        if (!here.count(w)) wanted.insert(w);
+    } else {  // a barrier of the CTA, of the cluster or of the warp: whoever is not there yet
+      for (const auto& cta : place.groups[0]->warp->cta.cluster->ctas)
+        for (const auto& w : cta->warps)
+          if (w->live && !place.warps.count(w.get())) wanted.insert(w.get());
+    }
+    for (const Warp* w : wanted) {
+      const size_t at = place_of(*w);
+      if (at < places_.size() && &places_[at] != &place &&
+          std::find(place.waits_for.begin(), place.waits_for.end(), at) == place.waits_for.end())
+        place.waits_for.push_back(at);
+    }
+  }
+}
+
+// Whether the code behind the wait copies into shared memory before it reads any of it: then it waits for an empty stage.
+bool StuckRule::fills_next(const StuckGroup& g) const {
+  const Program& program = g.warp->program;
+  for (uint32_t pc = g.group->pc + 1; pc < program.code.size(); ++pc) {
+    const Instruction* text = text_of(program, program.code[pc]);
+    if (!text) continue;
+    const auto& m = text->modifiers;
+    if (text->opcode == "cp" && (has(m, "cg") || has(m, "ca") || has(m, "mbarrier::complete_tx::bytes")))
+      return true;
+    if (text->opcode == "wgmma" || text->opcode == "ldmatrix" || text->opcode == "mma") return false;
+    if (text->opcode == "ld" && (has(m, "shared") || has(m, "shared::cta"))) return false;
+  }
+  return false;
+}
+
+bool StuckRule::has_waited(const StuckPlace& place, const Warp& w) const {
+  for (const PassedWaits& waits : history_.of(*place.bar).waits)
+    if (waits.warp == &w) return true;
+  return false;
+}
+
+// A count that is too small shows wherever the parities have got out of step; then the place that depends on nobody else
+// who waits, and of several the one that can be told most of.
+StuckCause StuckRule::find_cause() {
+  using Kind = StuckCause::Kind;
+  for (const StuckPlace& place : places_) {
+    if (!place.bar || !place.bar->valid) continue;
+    StuckCause cause;
+    history_.each(*place.bar->cta->cluster, [&](const Mbarrier& bar, const BarrierLog& log) {
+      const bool waited_for =
+          !log.waits.empty() ||
+          std::any_of(places_.begin(), places_.end(), [&](const StuckPlace& p) { return p.bar == &bar; });
+      if (bar.valid && log.unseen_phases >= 2 && waited_for && (!cause.other || &bar == place.bar))
+        cause.other = &bar;
+    });
+    if (!cause.other) continue;
+    cause.kind = Kind::count_too_small;
+    cause.place = &place;
+    cause.group = place.groups[0];
+    if (cause.other == place.bar) return cause;
+    for (const StuckPlace& better : places_)
+      if (better.bar == cause.other) {
+        cause.place = &better;
+        cause.group = better.groups[0];
+      }
+    return cause;
+  }
+  StuckCause best;
+  for (const StuckPlace& place : places_) {
+    if (!place.bar || !place.bar->valid || !place.waits_for.empty()) continue;
+    const StuckCause cause = classify(place);
+    if (cause.kind != Kind::none && (best.kind == Kind::none || cause.kind < best.kind)) best = cause;
+  }
+  const auto waits_alone = [](const StuckPlace& p) { return p.waits_for.empty(); };
+  if (best.kind != Kind::none || std::any_of(places_.begin(), places_.end(), waits_alone)) return best;
+  // Everybody waits for somebody who waits.
+  for (const StuckPlace& place : places_)
+    if (place.bar && place.bar->valid && (!best.place || fills_next(*place.groups[0]))) {
+      best.kind = Kind::each_other;
+      best.place = &place;
+      best.group = place.groups[0];
+    }
+  return best;
+}
+
+StuckCause StuckRule::classify(const StuckPlace& place) {
+  using Kind = StuckCause::Kind;
+  const Mbarrier& bar = *place.bar;
+  const BarrierLog& log = history_.of(bar);
+  StuckCause cause;
+  cause.place = &place;
+  cause.group = place.groups[0];
+  if (bar.tx_count > 0) {
+    cause.kind = Kind::bytes_missing;
+    history_.each(*bar.cta->cluster, [&](const Mbarrier& other, const BarrierLog& others) {
+      if (other.valid && other.tx_count < 0 && !others.running.copies.empty() &&
+          (!cause.other || other.address < cause.other->address))
+        cause.other = &other;
+    });
+    if (cause.other && log.running.copies.empty()) cause.kind = Kind::bytes_elsewhere;
+    return cause;
+  }
+  if (bar.arrived > 0) {
+    cause.kind = Kind::count_too_large;
+    std::set<const Warp*> gone;
+    for (const Warp* w : warps_of(log.before.arrivals))
+      if (!w->live && !warps_of(log.running.arrivals).count(w)) gone.insert(w);
+    if (!gone.empty()) cause.kind = Kind::left_early;
+    return cause;
+  }
+  if (!log.ever.arrivals.empty()) {
+    for (const StuckGroup* g : place.groups)
+      for (const PassedWaits& waits : log.waits)
+        if (waits.warp == g->warp && waits.complete < bar.phase) {
+          cause.kind = Kind::parity_off;
+          cause.group = g;
+        }
+    if (cause.kind != Kind::none) return cause;
+    const std::set<const Warp*> before = warps_of(log.before.arrivals);
+    const bool left = std::all_of(before.begin(), before.end(), [](const Warp* w) { return !w->live; });
+    cause.kind = !before.empty() && left ? Kind::left_early : Kind::no_more_copies;
+    if (cause.kind == Kind::no_more_copies && !log.tells_of_copies) cause.kind = Kind::never_arrived;
+    return cause;
+  }
+  // Nobody has ever arrived.
+  for (const StuckGroup* g : place.groups)
+    if (!fills_next(*g)) {
+      cause.group = g;
+      history_.each(*bar.cta->cluster, [&](const Mbarrier& other, const BarrierLog& others) {
+        if (other.cta == bar.cta && other.valid && other.phase > 0 && others.waits.empty() &&
+            !others.ever.copies.empty() && (!cause.other || other.address < cause.other->address))
+          cause.other = &other;
+      });
+      cause.kind = cause.other ? Kind::wrong_barrier : Kind::never_copied;
+      if (cause.other) return cause;
+    }
+  for (const StuckGroup* g : place.groups)
+    if (fills_next(*g)) {
+      cause.group = g;
+      cause.kind = has_waited(place, *g->warp) || place.phase > 0 ? Kind::never_arrived : Kind::first_wait;
+    }
+  return cause;
+}
+
+}  // namespace emu::check

@@ -1,0 +1,327 @@
+// From the cause of a deadlock to sentences.
+#include <algorithm>
+#include <map>
+
+#include "emulator/checker/stuck.hpp"
+#include "emulator/machine/machine.hpp"
+
+namespace emu::check {
+
+namespace {
+
+constexpr size_t kMostPlaces = 6, kMostLines = 4;
+
+std::string plural(uint64_t n, const char* what) {
+  return with_commas(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+std::string name_of(const Mbarrier& bar) {
+  return bar.name() + (bar.cta->cluster->ctas.size() > 1 ? " of " + bar.cta->text() : "");
+}
+
+std::string init_words(const Mbarrier& bar) {
+  return name_of(bar) + " is initialised for " + with_commas(bar.initial);
+}
+
+uint64_t sum_of(const std::vector<Arrivals>& arrivals) {
+  uint64_t sum = 0;
+  for (const Arrivals& a : arrivals) sum += a.count;
+  return sum;
+}
+
+}  // namespace
+
+std::string names_of(const std::set<const Warp*>& warps) {
+  std::map<const Cta*, std::vector<int>> by_cta;
+  for (const Warp* w : warps) by_cta[&w->cta].push_back(w->index);
+  std::map<uint64_t, std::string> in_order;
+  for (auto& [cta, numbers] : by_cta) {
+    std::sort(numbers.begin(), numbers.end());
+    std::string list;
+    for (size_t i = 0; i < numbers.size();) {
+      size_t end = i;
+      while (end + 1 < numbers.size() && numbers[end + 1] == numbers[end] + 1) ++end;
+      list += (list.empty() ? "" : ", ") + std::to_string(numbers[i]);
+      if (end > i) list += (end == i + 1 ? ", " : " to ") + std::to_string(numbers[end]);
+      i = end + 1;
+    }
+    in_order[cta->order] = (numbers.size() == 1 ? "warp " : "warps ") + list +
+                           (cta->cluster->ctas.size() > 1 ? " of " + cta->text() : "");
+  }
+  std::string all;
+  for (const auto& [order, list] : in_order) all += (all.empty() ? "" : ", ") + list;
+  return all;
+}
+
+void StuckRule::add_init(const Mbarrier& bar, Finding& f) const {
+  if (bar.init_source >= 0) f.related.push_back({init_words(bar), tell_.line(bar.init_source)});
+}
+
+// A line for each instruction that arrives.
+void StuckRule::add_arrivals(const std::vector<Arrivals>& arrivals, Finding& f) const {
+  std::map<int32_t, std::pair<uint64_t, std::set<const Warp*>>> lines;
+  for (const Arrivals& a : arrivals) {
+    lines[a.source].first += a.count;
+    lines[a.source].second.insert(a.warp);
+  }
+  size_t shown = 0;
+  for (const auto& [source, who] : lines)
+    if (shown++ < kMostLines)
+      f.related.push_back({plural(who.first, "arrival") + " by " + names_of(who.second), tell_.line(source)});
+}
+
+std::string StuckRule::suppliers(const StuckPlace& place) const {
+  std::set<const Warp*> warps;
+  for (size_t at : place.waits_for) warps.insert(places_[at].warps.begin(), places_[at].warps.end());
+  return names_of(warps);
+}
+
+// Who waits for whom, a line for each mbarrier of the cluster that is waited for.
+std::string StuckRule::who_waits(const Cluster& cluster) const {
+  std::string all;
+  size_t shown = 0;
+  for (const StuckPlace& p : places_) {
+    if (!p.bar || p.bar->cta->cluster != &cluster || shown == kMostPlaces) continue;
+    const StuckGroup& g = *p.groups[0];
+    ++shown;
+    all += text("\n", names_of(p.warps), p.warps.size() == 1 ? " waits" : " wait", " at ",
+                tell_.line(g.warp->instruction(*g.group)).brief(), " for ", name_of(*p.bar), ", phase ",
+                p.phase, p.waits_for.empty() ? "" : ", so for " + suppliers(p));
+  }
+  return shown > 1 ? all : "";
+}
+
+// How often the stage was read whose copies wait for this barrier, and how often it was handed back.
+std::string StuckRule::uses_of(const Mbarrier& empty) const {
+  std::string all;
+  history_.each(*empty.cta->cluster, [&](const Mbarrier& full, const BarrierLog& log) {
+    uint64_t read = 0;
+    for (const PassedWaits& w : log.waits) read = std::max(read, w.complete);
+    const bool partner = std::any_of(log.ever.copies.begin(), log.ever.copies.end(),
+                                     [&](const NamingCopies& c) { return c.waited_for == &empty; });
+    if (all.empty() && partner && &full != &empty && full.cta == empty.cta && read > empty.phase)
+      all = text(full.name(), " was waited for ", plural(read, "time"), ", and the stage was handed back ",
+                 plural(empty.phase, "time"), ". ");
+  });
+  return all;
+}
+
+// Copies that left a tile out, or brought one twice.
+void StuckRule::add_boxes(const StuckCause& cause, Finding& f) const {
+  int32_t source = -1;
+  const std::string story = boxes_.story(*cause.place->bar->cta, &source);
+  if (story.empty()) return;
+  f.why = story + ". " + f.why;
+  f.related.push_back({"this copy", tell_.line(source)});
+}
+
+void StuckRule::words(const StuckCause& cause, Finding& f) {
+  const StuckGroup& g = *cause.group;
+  const Mbarrier& bar = *cause.place->bar;
+  const Inst& in = g.warp->instruction(*g.group);
+  f.id = Id::deadlock;
+  f.line = tell_.line(in);
+  f.where = g.warp->where(in, __builtin_ctz(g.group->mask));
+  Teller::set_place(f, g.warp->cta, g.warp->index);
+  f.state = name_of(bar) + " waits for phase " + std::to_string(cause.place->phase) + " (parity " +
+            std::to_string(cause.place->phase & 1) + "), is in " + bar.state() + who_waits(*bar.cta->cluster);
+  f.why.clear();
+  switch (cause.kind) {
+    case StuckCause::Kind::count_too_small:
+    case StuckCause::Kind::count_too_large:
+      return tell_counts(cause, f);
+    case StuckCause::Kind::bytes_missing:
+    case StuckCause::Kind::bytes_elsewhere:
+      return tell_bytes(cause, f);
+    case StuckCause::Kind::each_other:
+      return tell_each_other(cause, f);
+    default:
+      return tell_absent(cause, f);
+  }
+}
+
+void StuckRule::tell_counts(const StuckCause& cause, Finding& f) {
+  if (cause.kind == StuckCause::Kind::count_too_small) {
+    const Mbarrier& bar = *cause.other;
+    const BarrierLog& log = history_.of(bar);
+    const std::string came = plural(log.unseen_arrivals, "arrival");
+    f.title = text(init_words(bar), ", and ", came, " came between two waits: ", log.unseen_phases,
+                   " phases were completed where one was meant");
+    f.why =
+        "A wait by parity only tells two neighbouring phases apart; when more than one is completed per use of the "
+        "stage, waits pass too early or ask for a phase that never comes.";
+    f.hint =
+        text("initialise ", bar.name(), " for all arrivals of one use: ", with_commas(log.unseen_arrivals));
+    add_init(bar, f);
+    add_arrivals(log.before.arrivals.empty() ? log.ever.arrivals : log.before.arrivals, f);
+    return;
+  }
+  const Mbarrier& bar = *cause.place->bar;
+  const BarrierLog& log = history_.of(bar);
+  const uint64_t came = sum_of(log.running.arrivals);
+  f.title = text(init_words(bar), ", and ", plural(came, "arrival"), " came for phase ", bar.phase);
+  // Whoever waits for what the arriving warps wait for, and has not arrived.
+  std::set<const Warp*> arrived, readers;
+  for (const Arrivals& a : log.running.arrivals) arrived.insert(a.warp);
+  history_.each(*bar.cta->cluster, [&](const Mbarrier& other, const BarrierLog& others) {
+    std::set<const Warp*> waited;
+    for (const PassedWaits& w : others.waits) waited.insert(w.warp);
+    const bool same_role =
+        std::any_of(arrived.begin(), arrived.end(), [&](const Warp* w) { return waited.count(w) != 0; });
+    if (&other != &bar && same_role) readers.insert(waited.begin(), waited.end());
+  });
+  const bool all_of_them =
+      std::all_of(readers.begin(), readers.end(), [&](const Warp* w) { return arrived.count(w) != 0; });
+  if (readers.empty() || all_of_them) {
+    f.why = text("Nobody is left who would arrive on it: ", names_of(arrived), " did.");
+    f.hint = text("initialise it for the arrivals that come per phase (", with_commas(came),
+                  "), or let the others arrive too");
+  } else {
+    std::set<const Warp*> absent;
+    for (const Warp* w : readers)
+      if (!arrived.count(w)) absent.insert(w);
+    f.why =
+        text("Of the ", readers.size(), " warps that wait beside it, ", names_of(absent), " never arrived.");
+    f.hint = "let every reader arrive after its last read, as often as mbarrier.init counts";
+  }
+  add_init(bar, f);
+  add_arrivals(log.running.arrivals, f);
+}
+
+void StuckRule::tell_bytes(const StuckCause& cause, Finding& f) {
+  const Mbarrier& bar = *cause.place->bar;
+  const BarrierLog& log = history_.of(bar);
+  f.title = text(with_commas(bar.announced_bytes), " bytes were announced on ", name_of(bar), ", and ",
+                 with_commas(bar.landed_bytes), " came");
+  if (bar.expect_source >= 0) f.related.push_back({"announced", tell_.line(bar.expect_source)});
+  if (log.running.copies.empty()) f.why = "No copy named it in this phase";
+  for (const NamingCopies& c : log.running.copies) {
+    if (f.related.size() > kMostLines) break;
+    f.related.push_back(
+        {text(with_commas(c.bytes), " bytes by ", plural(c.count, "copy") == "1 copy" ? "a copy" : "copies",
+              " from ", c.warp->cta.text(), " warp ", c.warp->index),
+         tell_.line(c.source)});
+    f.why += text(f.why.empty() ? "" : ", ", with_commas(c.bytes), " bytes are from ", c.warp->cta.text());
+  }
+  if (cause.other) {
+    const Mbarrier& other = *cause.other;
+    f.why += text(f.why.empty() ? "" : "; ", with_commas(static_cast<uint64_t>(-other.tx_count)),
+                  " bytes that nobody announced came to ", name_of(other));
+    for (const NamingCopies& c : history_.of(other).running.copies)
+      if (f.related.size() <= kMostLines)
+        f.related.push_back({"completes on " + name_of(other), tell_.line(c.source)});
+    f.hint = text("let the copies name ", bar.name(), ", or announce their bytes on ", other.name());
+  } else if (log.running.copies.empty()) {
+    f.hint = "issue the announced copies, and let them name this mbarrier";
+  } else if (bar.cta->cluster->ctas.size() > 1) {
+    f.hint =
+        "every CTA announces what lands in its own shared memory: its copies, and the shares that the others "
+        "multicast to it (their masks name it)";
+  } else {
+    f.hint = "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too)";
+  }
+}
+
+void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
+  using Kind = StuckCause::Kind;
+  const Mbarrier& bar = *cause.place->bar;
+  const BarrierLog& log = history_.of(bar);
+  const std::string name = name_of(bar);
+  add_init(bar, f);
+  switch (cause.kind) {
+    case Kind::first_wait:
+      f.title = text("the first wait for ", name, " asks for phase 0, and nobody has arrived on it");
+      f.why =
+          "A fresh mbarrier is in phase 0: a wait for parity 1 (the phase before the first) passes at once, one for "
+          "parity 0 passes when phase 0 is complete. At the start every stage is empty, and nobody arrives to say so.";
+      f.hint = "ask for parity 1 on the first lap, and flip the parity when the ring closes";
+      return;
+    case Kind::wrong_barrier:
+      f.title =
+          text("nobody waits for ", name_of(*cause.other), ", whose copies have landed; ",
+               names_of(cause.place->warps), cause.place->warps.size() == 1 ? " waits for " : " wait for ",
+               name, ", on which nobody has arrived");
+      f.why = text("Phase ", cause.other->phase - 1, " of ", cause.other->name(),
+                   " is complete, and no wait has asked for it.");
+      f.hint = text("wait for ", cause.other->name(), " before the stage is read");
+      for (const NamingCopies& c : history_.of(*cause.other).ever.copies)
+        if (f.related.size() < kMostLines)
+          f.related.push_back({"completes on " + cause.other->name(), tell_.line(c.source)});
+      return;
+    case Kind::never_copied:
+      f.title = text("nobody has arrived on ", name, ", and no copy was ever issued for it");
+      f.why = text(
+          "The wait has nothing to wait for: all who could still issue a copy, or arrive, wait themselves.");
+      f.hint =
+          "start the copy of this stage before the wait (in front of the loop for the first tiles), with an arrival that "
+          "tells of it: mbarrier.arrive.expect_tx, or cp.async.mbarrier.arrive.noinc behind cp.async";
+      return add_boxes(cause, f);
+    case Kind::never_arrived:
+      f.title =
+          text(log.ever.arrivals.empty() ? "nobody has arrived on " : "nobody arrives any more on ", name);
+      f.why = text(uses_of(bar), "The stage is to be filled again, and its readers have not handed it back",
+                   bar.phase > 0 ? text(" since phase ", bar.phase - 1) : "", ".");
+      f.hint = text("let each reader arrive on ", bar.name(),
+                    " after its last read of the stage: ", bar.initial, " arrivals, as mbarrier.init says");
+      return add_arrivals(log.before.arrivals, f);
+    case Kind::parity_off: {
+      f.title = text("a wait for ", name, " asks for phase ", cause.place->phase,
+                     ", and its thread has not waited for phase ", bar.phase - 1, ", which is complete");
+      f.why = "The parity is one phase off: the phase before is complete and would have answered.";
+      f.hint = text("ask for parity ", (bar.phase - 1) & 1,
+                    " here, and flip the parity once per use of the stage");
+      return add_arrivals(log.before.arrivals, f);
+    }
+    case Kind::no_more_copies:
+      f.title = text("no copy was issued for phase ", bar.phase, " of ", name,
+                     ": the last one was for phase ", bar.phase - 1);
+      f.why = "Those who would issue it wait for it themselves, or have gone on to other stages.";
+      f.hint = "issue the copy of tile n before the wait for tile n; mind how far the copies run ahead";
+      for (const NamingCopies& c : log.ever.copies)
+        if (f.related.size() < kMostLines)
+          f.related.push_back({"copied " + plural(c.count, "time"), tell_.line(c.source)});
+      return add_boxes(cause, f);
+    default: {  // left_early
+      std::set<const Warp*> gone;
+      for (const Arrivals& a : log.before.arrivals)
+        if (!a.warp->live) gone.insert(a.warp);
+      f.title = text(names_of(gone), gone.size() == 1 ? " has" : " have", " returned, and phase ", bar.phase,
+                     " of ", name, " lacks the arrival", gone.size() == 1 ? "" : "s");
+      f.why =
+          text(uses_of(bar), "In phase ", bar.phase - 1, " ", gone.size() == 1 ? "it" : "they",
+               " arrived; the loops of those who arrive and of those who wait must go round equally often.");
+      f.hint = "give both roles the same number of tiles";
+      return add_arrivals(log.before.arrivals, f);
+    }
+  }
+}
+
+void StuckRule::tell_each_other(const StuckCause& cause, Finding& f) {
+  const StuckPlace& place = *cause.place;
+  const Mbarrier& bar = *place.bar;
+  const BarrierLog& log = history_.of(bar);
+  f.title = text(names_of(place.warps), " and ", suppliers(place), " wait for each other");
+  f.why = text(name_of(bar), " has ", plural(bar.arrived, "arrival"), " of ", bar.expected, " in phase ",
+               bar.phase);
+  f.why += ". " + uses_of(bar);
+  f.hint =
+      "let whoever has read a stage hand it back before it waits for the next one, once for every time it was filled";
+  add_init(bar, f);
+  add_arrivals(log.before.arrivals, f);
+}
+
+// An arrival that the running phase has no place for: what it did not wait for.
+void StuckRule::explain_arrival(const Warp& w, const Inst&, const Mbarrier& bar, Finding& f) {
+  add_init(bar, f);
+  std::string idle;
+  for (const auto& [address, other] : bar.cta->mbarriers)
+    if (other.valid && &other != &bar && history_.of(other).waits.empty() &&
+        !history_.of(other).tells_of_copies)
+      idle += (idle.empty() ? "" : ", ") + other.name();
+  if (idle.empty()) return;
+  const LatestWait* latest = history_.latest_wait(w);
+  f.why += text("; nobody waits for ", idle,
+                latest ? text(" (the latest wait of this warp was for ", latest->bar->name(), ")") : "");
+}
+
+}  // namespace emu::check
