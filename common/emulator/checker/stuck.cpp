@@ -29,6 +29,12 @@ const Mbarrier* barrier_of(const StuckGroup& g) {
   return text && text->opcode == "mbarrier" ? reinterpret_cast<const Mbarrier*>(g.group->wait.a) : nullptr;
 }
 
+// It polls memory, so nobody is known whom it waits for.
+bool polls(const StuckGroup& g) {
+  return g.group->state == Group::State::ready ||
+         (g.group->state == Group::State::blocked && g.group->wait.alarm);
+}
+
 }  // namespace
 
 void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
@@ -69,7 +75,9 @@ void StuckRule::link_places() {
       const std::set<const Warp*> here = warps_of(log.running.arrivals);
       for (const Warp* w : warps_of(place.bar->phase > 0 ? log.before.arrivals : log.ever.arrivals))
         if (!here.count(w)) wanted.insert(w);
-    } else {  // a barrier of the CTA, of the cluster or of the warp: whoever is not there yet
+    } else if (
+        !polls(*place.groups
+                    [0])) {  // a barrier of the CTA, of the cluster or of the warp: whoever is not there yet
       for (const auto& cta : place.groups[0]->warp->cta.cluster->ctas)
         for (const auto& w : cta->warps)
           if (w->live && !place.warps.count(w.get())) wanted.insert(w.get());
