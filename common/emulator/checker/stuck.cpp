@@ -155,6 +155,10 @@ StuckCause StuckRule::classify(const StuckPlace& place) {
   StuckCause cause;
   cause.place = &place;
   cause.group = place.groups[0];
+  if (bar.tx_count < 0 && bar.pending == 0) {  // more came than was announced
+    cause.kind = Kind::bytes_missing;
+    return cause;
+  }
   if (bar.tx_count > 0) {
     cause.kind = Kind::bytes_missing;
     history_.each(*bar.cta->cluster, [&](const Mbarrier& other, const BarrierLog& others) {

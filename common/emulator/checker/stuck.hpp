@@ -26,7 +26,7 @@ struct StuckCause {
     none,
     count_too_small,  // several phases are completed between two waits
     count_too_large,  // some have arrived, and nobody is left who would
-    bytes_missing,    // announced, and not brought
+    bytes_missing,    // announced and not brought, or the other way round
     bytes_elsewhere,  // brought to another mbarrier than the one they were announced on
     first_wait,       // for an empty stage, for a phase that nobody completes
     wrong_barrier,    // nobody waits for the one whose copies have landed
