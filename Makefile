@@ -2,6 +2,8 @@
 ##
 ## make run                    run every lesson's worked program on the best device; one table
 ## make run-NN                 run one of them; ARGS="--m 1024" passes options on
+## make predict                what the worked programs would take on an H200, beside what was recorded
+## make predict-NN             one of them
 ## make next                   what to do now
 ## make status                 which of your files are open, right or wrong
 ## make check-NN               check your file lessons/NN_name/NN_name.cu; ALL=1 does not stop at the first failing case
@@ -13,16 +15,23 @@
 ## make diff-NN                what lesson NN changes in the kernel of the lesson before (shows answers)
 ## make reset-NN               start that file again; asks, and keeps a copy of yours
 ## make check                  check all your files
+## make check FILE=x.cu LESSON=04  check a file elsewhere
 ## make break-NN               list the deliberate bugs of lesson NN
 ## make break-NN BUG=name      show one, run it, and what it showed
-## make try FILE=my_kernel.cu  run any program of one file once under the checker
+## make try FILE=my_kernel.cu  run any program of one file once under the checker; FLAGS="-DN=8" for nvcc, ARGS, SCHEDULE
+## make install PREFIX=folder  the emulator for other projects: library, CMake package, nvcc-emu
 ##
-## make test                   the project's own tests; TESTS=regex runs some of them
+## make grade SUBMISSIONS=folder  judge a class's hand-ins; LESSONS=04,05, OUT=folder, SHARD=i/n (checks/grading/README.md)
+## make handout                the course without its answers, into OUT=folder; LESSONS=01,02
+## make grade-merge            the results of shards, together: ARGS="folder folder", OUT=folder
+##
+## make test                   the project's own tests; TESTS=regex runs some of them; ALL=1 tries more random schedules
 ## make doctor                 what this machine has and lacks, and what to type
 ## make bench                  time the ladder beside cuBLASLt, into plots/mine (needs a Hopper GPU)
 ## make plots                  draw what you have measured beside what is recorded, into plots/mine
 ## make bench-emulator         the emulator's speed on one core
 ## make fuzz                   random pipelines, and mistakes in them; ARGS="--count N --seed S"
+## make fuzz-ptx               PTX, fat binaries, tensor maps, the environment and JSON, changed at random, with sanitizers; ARGS="--seconds 60"
 ## make record                 record the answers of a Hopper GPU anew (needs one)
 ## make record-bugs            record what a Hopper GPU shows of each bug anew (needs one)
 ## make record-bench           measure the recorded data of plots/data anew (needs a Hopper GPU)
@@ -37,26 +46,36 @@
 ## DEVICE=gpu or emu: not the best device, but this one     JOBS=N: parallel jobs     BUILD_DIR=folder: not build
 
 # The front door: every command is one of checks/workbook, which reads these from the environment.
-export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE SCHEDULE ALL CONFIRM
+export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD PREFIX
+export CALLED_FROM := $(PWD)
 override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-commands := help run next status check try trace test bench plots fuzz record setup build clean
-.PHONY: $(commands) doctor bench-emulator record-bugs record-bench record-plots format format-check distclean
+commands := help run predict next status check try trace test grade handout install bench plots fuzz record setup build clean
+.PHONY: $(commands) grade-merge doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
 
 # A rule for each: of one rule with several patterns make would run the recipe once.
-$(foreach c,run check try trace watch hint diff reset break,$(eval $(c)-%: ; $$(WORKBOOK) $(c) '$$*'))
+$(foreach c,run predict check try trace watch hint diff reset break,$(eval $(c)-%: ; $$(WORKBOOK) $(c) '$$*'))
 
 # doctor judges the machine as it is, so it installs nothing.
 doctor:
 	@sh checks/workbook/doctor.sh
 
+grade-merge:
+	$(WORKBOOK) $@
+
 bench-emulator:
 	$(WORKBOOK) bench-emulator $(ARGS)
+
+# A build of its own: the sanitizers are in all of it. Not optimised, since that takes them ten times as long.
+fuzz-ptx: export BUILD_DIR := $(or $(BUILD_DIR),build)-asan
+fuzz-ptx: export CMAKE_FLAGS := $(CMAKE_FLAGS) -DWORKBOOK_SANITIZE=ON -DCMAKE_CXX_FLAGS_RELEASE=-O0
+fuzz-ptx:
+	$(WORKBOOK) fuzz-ptx
 
 record-bugs:
 	$(WORKBOOK) bugs renew $(ARGS)

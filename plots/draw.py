@@ -27,6 +27,7 @@ from data import MINE, RECORDED, load, newest
 FOLDER = Path(__file__).resolve().parent
 BARS = "Points are medians of processes, bars run from the least to the most of them."
 ROUNDS = "Points are medians of rounds, bars run from the least to the most of them."
+EMULATED = ("instructions", "predictions")  # parts that come from the emulator, and so are the same everywhere
 # name: (part, panels, function, size in inches, other part, title, description)
 FIGURES = {
     "sizes": ("ladder", 2, figures.size_curves, (10.5, 4.2), None, "TFLOP/s of every rung against the size of the problem",
@@ -42,6 +43,8 @@ FIGURES = {
                        "GB/s rise with the bytes in flight until device memory is the limit."),
     "instructions": ("instructions", 1, figures.instructions, (9.5, 4), None, "Thread instructions for the same work, by class",
                      "A stacked bar per rung; the emulator's counts."),
+    "predicted": ("predictions", 2, figures.predicted, (8.5, 4.6), None, "What the emulator predicts for an H200, and what was recorded",
+                  "Two panels, the rungs at 2048, 4096 and 8192 and the stage sweeps: a point on the line is predicted right."),
     "resources": ("ladder", 3, figures.resources, (10, 3), "instructions", "Registers, rings and asynchronous copies of each rung",
                   "Three bar charts over the rungs."),
 }
@@ -49,8 +52,8 @@ FIGURES = {
 
 def find(part, folder):
     """(header, rows) of the newest file of a part in a folder; None without one. Counts of the emulator are always recorded."""
-    if part == "instructions":
-        return load(RECORDED / "emulator-instructions.csv", ("device", "toolkit"))
+    if part in EMULATED:
+        return load(RECORDED / f"emulator-{part}.csv", ("device", "toolkit"))
     path = newest(part, folder)
     return load(path) if path else None
 
@@ -62,7 +65,7 @@ def draw(name, folder, out):
         print(f"{name}: not drawn, {folder.name} has no data for it", file=sys.stderr)
         return False
     header, rows = found
-    recorded = find(part, RECORDED) if folder != RECORDED and part != "instructions" else None
+    recorded = find(part, RECORDED) if folder != RECORDED and part not in EMULATED else None
     fig, axes = plt.subplots(1, panels, figsize=size, layout="constrained", squeeze=False,
                              width_ratios=[1, 1.6] if name == "sizes" else None)
     function(rows, list(axes[0]), recorded[1] if recorded else None, *([more[1]] if second else []))
@@ -85,7 +88,7 @@ def main():
     parser.add_argument("--record", action="store_true", help="draw the recorded data anew, beside this script")
     record = parser.parse_args().record
     folder, out = (RECORDED, FOLDER) if record else (MINE, MINE)
-    own = [name for name, row in FIGURES.items() if record or (row[0] != "instructions" and newest(row[0], MINE))]
+    own = [name for name, row in FIGURES.items() if record or (row[0] not in EMULATED and newest(row[0], MINE))]
     if not own:
         print("draw: there is no measurement of your own in plots/mine; the recorded figures are plots/*.svg\n"
               "  try    make bench, on a Hopper GPU", file=sys.stderr)

@@ -164,6 +164,28 @@ def instructions(rows, axes, recorded):
     style.legend_beside(ax)
 
 
+def predicted(rows, axes, recorded):
+    """What the timed schedule predicts against what was recorded: the ladder, and the stage sweeps."""
+    for ax, part, title in ((axes[0], "ladder", "the ladder, sustained load"), (axes[1], "stages", "rings of 2 to 6 stages")):
+        own = [r for r in rows if r["part"] == part]
+        top = 1.1 * max(max(r["recorded"], r["predicted"]) for r in own)
+        ax.plot([0, top], [0, top], color="black", linewidth=1)
+        ax.fill_between([0, top], [0, 0.88 * top], [0, 1.12 * top], color=style.NOTE, alpha=0.12, linewidth=0, label="within 12 %")
+        for lesson in lessons(own):
+            for size, filled in ((2048, "none"), (4096, "left"), (8192, "full")):
+                at = [r for r in own if r["lesson"] == lesson and r["m"] == size]
+                ax.plot([r["recorded"] for r in at], [r["predicted"] for r in at], fillstyle=filled,
+                        label=lesson if size == 8192 else None, **dict(style.of(lesson), linestyle="none", markersize=6))
+        errors = [abs(r["error"]) for r in own]
+        ax.set_title(f"{title}\nmean error {100 * sum(errors) / len(errors):.1f} %, largest {100 * max(errors):.1f} %", fontsize=8)
+        ax.set_xlim(0, top)
+        ax.set_ylim(0, top)
+        ax.set_aspect("equal")
+        ax.set_xlabel("recorded TFLOP/s")
+        ax.set_ylabel("predicted TFLOP/s")
+        ax.legend(fontsize=6, frameon=False, loc="upper left", title="full: 8192, half: 4096, open: 2048", title_fontsize=6)
+
+
 def ring_kib(row):
     """KiB of the operand tiles that the CTAs of an SM hold together; 0 where the occupancy was not recorded."""
     bm, bn, bk = (int(x) for x in row["tile"].split("x"))

@@ -131,7 +131,22 @@ def busy():
             f"({machine(header)}).\n")
 
 
-BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, copy, counters, multicast, busy)}
+def predictions():
+    header, rows = load(ROOT / "plots" / "data" / "emulator-predictions.csv", ("toolkit", "recorded"))
+    own = [r for r in rows if r["part"] == "ladder"]
+    sizes = sorted({r["m"] for r in own})
+    at = {(r["lesson"], r["m"]): r for r in own}
+    errors = {part: [abs(r["error"]) for r in rows if r["part"] == part] for part in ("ladder", "stages")}
+    said = {part: f"{100 * sum(e) / len(e):.1f} % on the average and {100 * max(e):.1f} % at most" for part, e in errors.items()}
+    return (
+        f"TFLOP/s predicted, recorded, and the error (recorded: {header['recorded']}; PTX of toolkit {header['toolkit']}). The error is "
+        f"{said['ladder']}; of the stage sweeps of lessons 05 and 11, {said['stages']}.\n\n"
+    ) + table(["M = N = K"] + [str(s) for s in sizes],
+              [[lesson] + [f"{at[lesson, s]['predicted']:.0f}, {at[lesson, s]['recorded']:.0f}: {100 * at[lesson, s]['error']:+.1f} %"
+                           if (lesson, s) in at else "" for s in sizes] for lesson in lessons(own)])
+
+
+BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, copy, counters, multicast, busy, predictions)}
 
 
 def main():

@@ -2,13 +2,15 @@
 // is made of. Each kernel measures one thing with clock64 around it, in one CTA unless it says otherwise.
 //
 // Usage: hopper_times            Prints a CSV table: name, cycles (median, least, most of `samples` runs), what it is.
-// Exit: 0 measured, 2 for bad arguments or environment, 77 without a device.
+// Exit: 0 measured, 2 for bad arguments or environment, 77 without a device. The emulator answers, too, with EMU_SCHEDULE=timed,
+// but for the time from grid to grid, which no cycle of an SM tells.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <string>
@@ -388,8 +390,11 @@ int main(int argc, char**) {
     return 2;
   }
   try {
-    if (lab::current_device().emulator) {
-      std::fprintf(stderr, "hopper_times: skipped: the emulator has no cycles of an SM\n");
+    const char* schedule = std::getenv("EMU_SCHEDULE");
+    const bool emulator = lab::current_device().emulator;
+    if (emulator && !(schedule && std::string(schedule) == "timed")) {
+      std::fprintf(stderr,
+                   "hopper_times: skipped: the emulator knows cycles under EMU_SCHEDULE=timed alone\n");
       return 77;
     }
     const auto ticks = lab::device_buffer<long long>(1);

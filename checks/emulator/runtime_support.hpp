@@ -41,6 +41,7 @@ struct Entry {
   std::string payload;
   uint32_t compressed = 0;
   uint32_t header = 80;
+  uint64_t text_bytes = 0;  // once decompressed
 };
 
 // PTX for an architecture; flags as in fatbin.hpp.
@@ -74,6 +75,7 @@ inline Bytes container(const std::vector<Entry>& entries) {
     put<uint32_t>(body, at + 16, e.compressed);
     put<uint32_t>(body, at + 28, e.architecture);
     put<uint64_t>(body, at + 40, e.flags);
+    put<uint64_t>(body, at + 56, e.text_bytes);
     std::memcpy(body.data() + at + e.header, e.payload.data(), e.payload.size());
   }
   Bytes all(16);

@@ -3,7 +3,7 @@
 from workbook import bugs
 from workbook.base import CYAN, DIM, GREEN, OK, RED, WRONG, Stop, colour, load_text, save_text, shown
 from workbook.program import DoesNotCompile
-from workbook.run import SCHEDULES
+from workbook.run import schedules
 
 BEGIN, END = "<!-- the table: written by workbook bugs readme -->", "<!-- end of the table -->"
 
@@ -19,13 +19,13 @@ def test(label, name):
         print(f"{label}/{name} does not compile:\n{problem}")
         return WRONG
     runs = [bug.run] if bug else list(dict.fromkeys([*program.runs, *(b.run for b in bugs.bugs(program))]))
-    schedules = {}  # equal deviations are one line, with the schedules that gave them
+    deviations = {}  # equal ones are one line, with the schedules that gave them
     for arguments, schedule, said in bugs.judge(executable, bug.expect if bug else None, runs):
-        schedules.setdefault((arguments, said), []).append(schedule)
-    print(f"{program.label}/{name}: expected {expected}" + ("" if schedules else f"; so it was under {len(SCHEDULES)} schedules"))
-    for (arguments, said), where in schedules.items():
+        deviations.setdefault((arguments, said), []).append(schedule)
+    print(f"{program.label}/{name}: expected {expected}" + ("" if deviations else f"; so it was under {len(schedules())} schedules"))
+    for (arguments, said), where in deviations.items():
         print(f"    {', '.join(where)} [{arguments}]: {said}")
-    return WRONG if schedules else OK
+    return WRONG if deviations else OK
 
 
 def list_bugs(label=None):

@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbook import build, compile_report, device, program, report
-from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, load_text, paragraph, save_text, shown, table
-from workbook.lessons import lessons
+from workbook import build, compile_report, device, predict, program, reclaimed, report
+from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, handed_out, load_text, paragraph, save_text, shown, table
+from workbook.lessons import Lesson, lessons
 from workbook.nvcc import registers
 from workbook.run import Run, run
 
@@ -51,8 +51,16 @@ class Judgement:
     cases: list = field(default_factory=list)
     again: str = ""  # the command that repeats the first failing run
     left: int = 0    # cases that did not run
+    reclaimed: tuple = ()  # header and rows: what the kernel takes beside the lesson before
     passed = property(lambda self: sum(c.status == "passed" for c in self.cases))
     failed = property(lambda self: sum(c.status == "failed" for c in self.cases))
+
+
+@dataclass(frozen=True)
+class Elsewhere(Lesson):
+    """A lesson with another file than the checkout's in the student's place."""
+    path: object = None
+    exercise = property(lambda self: self.path)
 
 
 def compiled(lesson, choice, *targets):
@@ -119,17 +127,18 @@ def run_cases(lesson, choice, every):
 
 def again(lesson, done):
     """What to type to repeat a run of the student's program."""
-    words = f'make try-{lesson.number}'
+    words = f"make try FILE={shlex.quote(shown(lesson.exercise))}" if isinstance(lesson, Elsewhere) else f"make try-{lesson.number}"
     if done.command[1:]:
         words += f' ARGS="{" ".join(shlex.quote(w) for w in done.command[1:])}"'
     schedule = done.environment.get("EMU_SCHEDULE", "in-order")
     return words + ("" if schedule == "in-order" else f" SCHEDULE={schedule}")
 
 
-def judge(lesson, choice, every=False):
-    """Compiles and checks one lesson's file."""
+def judge(lesson, choice, every=False, beside=False):
+    """Compiles and checks one lesson's file. `beside`: a right one is also counted beside the lesson before."""
     try:
-        compiled(lesson, choice, f"check.lesson.{lesson.name}")
+        earlier = reclaimed.before(lesson) if beside else None
+        compiled(lesson, choice, f"check.lesson.{lesson.name}", *([f"solutions.{earlier.name}.emu"] if earlier else []))
     except program.DoesNotCompile as error:
         save_text(full_path(lesson), str(error))
         return Judgement("does not compile", compile_report.refusal(error, lesson.exercise))
@@ -140,7 +149,8 @@ def judge(lesson, choice, every=False):
     bad = next((c for c in cases if c.status == "failed"), None)
     if bad is None:
         lines = compile_report.remarks(said, lesson.exercise)
-        return Judgement("right, but" if lines else "right", lines, cases)
+        taken = reclaimed.rows(lesson, lesson.program("emu", GROUP), said) if beside and said else ()
+        return Judgement("right, but" if lines else "right", lines, cases, reclaimed=taken)
     found = blame(lesson, choice, bad, cases)
     found.left = left
     return found
@@ -173,10 +183,13 @@ def print_judgement(lesson, found):
     print(f"{shown(lesson.exercise)}: {colour(found.verdict, report.verdict_colour(found.verdict))}" +
           (f", {found.passed} cases" if found.verdict == "right" else ""))
     if found.verdict == "right":
+        if found.reclaimed:
+            print()
+            table(*found.reclaimed)
         return
     print("\n" + "\n".join(found.lines))
     if found.verdict == "TODO open":
-        print(f"\n  stuck  make hint-{lesson.number}")
+        print("" if isinstance(lesson, Elsewhere) else f"\n  stuck  make hint-{lesson.number}")
     if found.failed and found.verdict != "TODO open":
         total = len(found.cases) + found.left
         touched = "up to the first that failed" if found.left else f"{found.failed} of {total} failed"
@@ -185,7 +198,7 @@ def print_judgement(lesson, found):
         for case in found.cases:
             print(f"         {colour(f'{case.status:<8}', report.verdict_colour(case.status))} {case.name}")
         if found.left:
-            print(f"         not run  {found.left} more; all of them: make check-{lesson.number} ALL=1")
+            print(f"         not run  {found.left} more; all of them: ALL=1")
 
 
 # ---- what the last check has said
@@ -217,16 +230,32 @@ def last_result(lesson):
 
 # ---- commands
 
-def check(wanted=None, every=False):
-    chosen = lessons(wanted)
+def elsewhere(name, wanted):
+    """The lesson of FILE=, which LESSON= names, or the file by its own name."""
+    path = Path(os.path.abspath(Path(os.environ.get("CALLED_FROM") or ROOT) / Path(name).expanduser()))
+    named = [lesson for lesson in lessons() if lesson.name == path.stem]
+    if not path.is_file():
+        raise Stop(f"FILE={name} does not exist", ("where", str(path)))
+    if not wanted and not named:
+        raise Stop(f"of which lesson is {name}?", ("try", f"make check FILE={name} LESSON=04"))
+    return Elsewhere((lessons(wanted) if wanted else named)[0].name, path)
+
+
+def check(wanted=None, every=False, file=""):
+    chosen = [elsewhere(file, wanted)] if file else lessons(wanted)
+    wanted = wanted or file
     choice = device.choose("emu")
     rows, all_right = [], True
     for lesson in chosen:
         hashed = digest(lesson)
-        found = judge(lesson, choice, every) if hashed else Judgement("missing", [f"start it again: make reset-{lesson.number}"])
+        found = judge(lesson, choice, every, bool(wanted)) if hashed else Judgement("missing", [f"start it again: make reset-{lesson.number}"])
         if wanted or found.verdict != "TODO open":  # of many files the table says which are open
             print_judgement(lesson, found)
-        remember(lesson, found, hashed)
+        if not file:
+            remember(lesson, found, hashed)
+        if wanted and found.verdict in ("right", "right, but") and choice.device == "emu" and not handed_out():
+            sys.stdout.flush()
+            print("".join(line + "\n" for line in predict.sentence_lines(lesson.program("emu", GROUP), lesson)), end="")
         all_right = all_right and found.verdict == "right"
         rows.append([lesson.name, found.verdict, found.passed, found.failed])
         sys.stdout.flush()
@@ -239,7 +268,7 @@ def check(wanted=None, every=False):
 
 def show_run(done, source, choice, ptx=None):
     """The short report of one run; its exit code. 0 findings are said with what was seen."""
-    lines = report.body(done, source)
+    lines = report.body(done, source, printed=True)
     said = program.assemble(ptx) if ptx and ptx.exists() and choice.device == "emu" else ""
     if done.errors or done.verdict == "todo":
         print("\n".join(lines))
@@ -252,7 +281,7 @@ def show_run(done, source, choice, ptx=None):
         print(colour("0 findings", GREEN))
     else:
         print("\n".join(line for line in done.output.splitlines() if line.startswith(report.HEADS)))
-    if choice.device == "emu":
+    if choice.device == "emu" and done.emu:  # a program that crashed has written no counts
         print("\n".join(report.seen_lines(done, *registers(said))))
     remarks = compile_report.remarks(said, source)
     if remarks:
@@ -270,8 +299,8 @@ def arguments():
 
 def schedule():
     wanted = os.environ.get("SCHEDULE") or "in-order"
-    if not re.fullmatch(r"in-order|late|random:\d+", wanted):
-        raise Stop(f"SCHEDULE={wanted} is no schedule", ("try", "in-order, late, or random:SEED with a whole number as SEED"))
+    if not re.fullmatch(r"in-order|late|timed(:\d+)?|random:\d+", wanted):
+        raise Stop(f"SCHEDULE={wanted} is no schedule", ("try", "in-order, late, timed, or random:SEED with a whole number as SEED"))
     return wanted
 
 
@@ -295,39 +324,10 @@ def try_lesson(wanted):
     size = " x ".join(str(done.result[d]) for d in "mnk") if all(d in done.result for d in "mnk") else ""
     print(f"{shown(lesson.exercise)}  {size}  {order if choice.device == 'emu' else choice.name}\n")
     print_own(line for line in report.own_lines(done.output, done.findings) if not line.startswith(f"{lesson.name}: "))
-    return show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
-
-
-def source_of(name):
-    """The file that FILE= names."""
-    source = Path(name).expanduser()
-    source = source if source.is_absolute() else ROOT / source
-    if not source.is_file():
-        raise Stop(f"FILE={name} does not exist", ("where", str(source)))
-    return source
-
-
-def compiled_file(source, choice):
-    """The program of any one file. Raises DoesNotCompile."""
-    out = BUILD / "try" / (source.stem + (".emu" if choice.device == "emu" else ""))
-    build.jobs()
-    with build.locked():
-        build.setup(again=False)
-        build.build("emulator", "lab_host")
-        return program.make(source, out, choice.device)
-
-
-def try_file(name):
-    source, words, order = source_of(name), arguments(), schedule()
-    choice = device.choose("emu")
-    try:
-        out = compiled_file(source, choice)
-    except program.DoesNotCompile as error:
-        print("\n".join(compile_report.refusal(error, source)))
-        return WRONG
-    done = run([out, *words], TRY_LIMIT_S, EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
-    print_own(report.own_lines(done.output, done.findings))
-    return show_run(done, source, choice)
+    code = show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
+    if code == OK and choice.device == "emu":
+        print("".join(line + "\n" for line in predict.sentence_lines(executable, lesson)), end="")
+    return code
 
 
 def watch(wanted):

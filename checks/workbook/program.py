@@ -60,12 +60,12 @@ def linking():
         raise Stop("the build does not say what it links", ("where", shown(BUILD / "link.txt")), ("try", "make clean, then again"))
 
 
-def link(made, out, device, source):
-    """The program of an object, unless it is there and newer than all it is made of."""
+def link(made, out, device, source, more=()):
+    """The program of an object, unless it is there and newer than all it is made of. more: options of the reader's own."""
     said = linking()
-    libraries = [said["LAB_HOST"], *([said["EMULATOR"]] if device == "emu" else [])]
-    inputs = [made, *(Path(name) for name in libraries)]
-    if out.exists() and out.read_bytes()[:2] != b"#!" and all(i.stat().st_mtime < out.stat().st_mtime for i in inputs):
+    libraries = [*more, said["LAB_HOST"], *([said["EMULATOR"]] if device == "emu" else [])]
+    inputs = [made, *(Path(name) for name in libraries if not name.startswith("-"))]
+    if not more and out.exists() and out.read_bytes()[:2] != b"#!" and all(i.stat().st_mtime < out.stat().st_mtime for i in inputs):
         return
     part = out.with_name(f"{out.name}.{os.getpid()}")
     linker = [said["CXX"]] if device == "emu" else [said["NVCC"], "-ccbin", said["CUDA_HOST"], "-arch=sm_90a", "-cudart", "static"]
@@ -114,23 +114,26 @@ def file_hash(path):
 
 
 def headers(depends):
-    """The project's own headers that a dependency file of the compiler names."""
+    """The headers that a dependency file of the compiler names, but for those of the system and of the toolkit."""
     if not depends.exists():
         return []
     words = re.findall(r"(?:\\.|\$\$|[^\s\\])+", load_text(depends))
-    names = [os.path.join(BUILD, re.sub(r"\\(.)", r"\1", w).replace("$$", "$")) for w in words if not w.endswith(":")]
-    return sorted({os.path.normpath(n) for n in names if os.path.normpath(n).startswith(str(ROOT / "common"))})
+    colon = next((i for i, w in enumerate(words) if w.endswith(":")), len(words))
+    names = [os.path.join(BUILD, re.sub(r"\\(.)", r"\1", w).replace("$$", "$")) for w in words[colon + 2:]]  # behind the source
+    toolkit = str(Path(os.path.realpath(linking()["NVCC"])).parents[1]) if (BUILD / "link.txt").exists() else "/usr"
+    return sorted({n for n in map(os.path.normpath, names) if not os.path.realpath(n).startswith(("/usr/", toolkit + "/"))})
 
 
-def compile_file(source, target, device, text):
-    """Compiles to PTX or to an object, as the name of `target` says, unless that is there already."""
-    words = flags()
+def compile_file(source, target, device, text, more=()):
+    """Compiles to PTX or to an object, as the name of `target` says, unless that is there already. more: further options."""
+    kept = lambda word: not (word.startswith(("-std", "--std")) and any(m.startswith(("-std", "--std")) for m in more))
+    words = [*filter(kept, flags()), *more]
     code = ["-ptx"] if target.suffix == ".ptx" else ["-c"]
     command = [*words, f"-gencode=arch=compute_90a,code={CODE[device]}", *code]
     depends, mark = target.with_suffix(".d"), target.with_suffix(target.suffix + ".key")
 
     def key():
-        parts = [text, *command, *(h + file_hash(h) for h in headers(depends))]
+        parts = [text, str(source), *command, *(h + file_hash(h) for h in headers(depends))]
         return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
     if target.exists() and mark.exists() and load_text(mark) == key():
@@ -172,9 +175,9 @@ def kernels(path):
     return set(KERNEL.findall(Path(path).read_bytes()))
 
 
-def make(source, out, device="emu", right=None, text=None):
+def make(source, out, device="emu", right=None, text=None, more=(), libraries=()):
     """The runnable program of `source`, at `out`. right: (source, program) of a built one with whose host code it may run.
-    Raises DoesNotCompile."""
+    more, libraries: further options of the compiler and the linker. Raises DoesNotCompile."""
     text = load_text(source) if text is None else text
     out.parent.mkdir(parents=True, exist_ok=True)
     if device == "emu" and right and host_text(text) == host_text(load_text(right[0])):
@@ -183,11 +186,11 @@ def make(source, out, device="emu", right=None, text=None):
             save_text(out, f"#!/bin/sh\nEMU_PTX={shlex.quote(str(ptx))} exec {shlex.quote(str(right[1]))} \"$@\"\n")
             out.chmod(0o755)
             return out
-    made = compile_file(source, out.with_suffix(f".{device}.o"), device, text)
+    made = compile_file(source, out.with_suffix(f".{device}.o"), device, text, more)
     if device == "emu":
         save_text(out.with_suffix(".ptx"), ptx_of(made))
         save_text(out.with_suffix(".ptx.key"), "")  # not what compile_file makes
-    link(made, out, device, source)
+    link(made, out, device, source, libraries)
     return out
 
 

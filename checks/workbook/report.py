@@ -10,6 +10,10 @@ OTHERS = 3   # lines of others that took part
 HEADS = ("  device", "  problem", "  kernel", "  result", "  time", "  cuBLASLt")  # lines of a lesson's program
 
 
+CRASH = ("its host code ended it, not a kernel: those run under the checker, which tells what they do. Often the host reads or "
+         "writes behind a pointer of cudaMalloc, which only kernels and cudaMemcpy may use")
+
+
 def short(text):
     """Paths of the checkout as a reader of it writes them; a compiler may have written build/../lessons for lessons."""
     return re.sub(r"(?<=/)[^/\s]+/\.\./", "", text).replace(f"{base.ROOT}/", "")
@@ -50,7 +54,8 @@ def finding_lines(finding, source):
     where = re.sub(r"^[^ ].*?:\d+(  |$)", "", where).strip() if marked else where
     seen = "" if finding.get("count", 1) == 1 else f"{finding['count']:,} times" + (
         f", in {finding['seen_in']}" if finding.get("seen_in") else "")
-    rule = finding.get("rule", "") + (f" (PTX {finding['section']})" if finding.get("section") else "")
+    section = finding.get("section", "")
+    rule = finding.get("rule", "") + (f" ({'PTX ' if section[:1].isdigit() else ''}{section})" if section else "")
     rows = [("where", where), ("state", finding.get("state")), ("why", finding.get("why") or rule), ("try", finding.get("try")),
             ("seen", ("at least " if finding.get("at_least") else "") + seen if seen else "")]
     return out + [paragraph(label, short(text)) for label, text in rows if text]
@@ -84,20 +89,24 @@ def todo_lines(done, source):
     return [colour(said, YELLOW), ""] + ([f"  {shown(source)}:{line}", *snippet(source, line)] if line else [])
 
 
-def body(done, source=None):
-    """What was found in a run, as lines; [] where it is right and there is nothing to say."""
+def body(done, source=None, printed=False):
+    """What was found in a run, as lines; [] where it is right and there is nothing to say. printed: what the program said is
+    shown already."""
     if done.verdict == "todo":
         return todo_lines(done, source)
     if done.errors:
         return finding_lines(done.errors[0], source)
     if done.verdict == "stopped":
-        return [colour(f"no end within {done.limit_s:g} s", RED), "", *own_lines(done.output, done.findings)[-6:]]
+        said = [] if printed else ["", *own_lines(done.output, done.findings)[-6:]]
+        return [colour(f"no end within {done.limit_s:g} s", RED), *said]
     numbers = result_lines(done.output)
     if done.verdict == "wrong" and numbers:
         return [colour(f"wrong numbers: {numbers[0]}", RED), *numbers[1:9]]
     if done.verdict != "right":
-        said = [line for line in own_lines(done.output, done.findings) if line.strip()]
-        return [colour(f"the program {done.ended()}", RED), "", *numbers[:3], *said[-8:]]
+        said = [] if printed else [line for line in own_lines(done.output, done.findings) if line.strip()]
+        lines = [*numbers[:3], *said[-8:]]
+        crash = [paragraph("why", CRASH)] if (done.code or 0) < 0 and not done.emu else []
+        return [colour(f"the program {done.ended()}", RED), *([""] + lines if lines else []), *crash]
     return [line for f in done.findings for line in finding_lines(f, source)]
 
 
@@ -118,6 +127,10 @@ def seen_lines(done, registers=None, spilled=0):
         rows.append(("products", f"{n('wgmma.issued')} wgmma, {s['wgmma.flop'] / 1e6:,.1f} MFLOP"))
     rows.append(("executed", f"{n('thread_instructions')} thread instructions: " + ", ".join(
         f"{s.get('thread_instructions.' + kind, 0):,.0f} {kind}" for kind in ("copy", "memory", "address", "barrier", "math"))))
+    timed = done.emu.get("timed")
+    if timed:
+        rows.append(("predicted", f"{timed['cycles']:,} cycles of an H200 on {timed['sms']} SMs, the last launch; the tensor cores of an SM are "
+                                  f"busy {100 * timed['tensor_busy']:.0f} % of them"))
     if registers:
         rows.append(("registers", f"{registers} per thread, {spilled:,} bytes spilled"))
     return [f"  {label:<10} {text}" for label, text in rows if text]

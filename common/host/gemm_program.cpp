@@ -61,15 +61,13 @@ class Program {
     report_.n = options.n > 0 ? options.n : size;
     report_.k = options.k > 0 ? options.k : size;
     check_sizes(report_.m, report_.n, report_.k);
-    variant_ = find_variant();
     report_.lesson = lesson.name;
     report_.title = lesson.title;
-    report_.variant = variant_.option;
+    report_.tile = lesson.tile;
+    report_.stages = lesson.stages;
     report_.device = device.name;
     report_.data = options.data;
     report_.seed = options.seed;
-    report_.tile = variant_.tile.bm ? variant_.tile : lesson.tile;
-    report_.stages = variant_.stages ? variant_.stages : lesson.stages;
     out_ = options.json == "-" ? stderr : stdout;  // the JSON object then has the standard output for itself
     open_json();
   }
@@ -78,6 +76,7 @@ class Program {
     report_.print_header(out_);
     int code = kWrong;
     try {
+      choose_variant();
       code = measure();
     } catch (const TodoOpen& todo) {
       code = finish(kTodo, "todo", todo.what());
@@ -97,6 +96,14 @@ class Program {
       if (options_.variant == variant.option) return variant;
     }
     throw UsageError("unknown option \"" + options_.variant + "\"");
+  }
+
+  // May throw TodoOpen: the choice itself can be an exercise.
+  void choose_variant() {
+    variant_ = find_variant();
+    report_.variant = variant_.option;
+    if (variant_.tile.bm) report_.tile = variant_.tile;
+    if (variant_.stages) report_.stages = variant_.stages;
   }
 
   int measure() {
@@ -174,7 +181,7 @@ class Program {
 
   void judge(const std::vector<uint16_t>& got) {
     const int m = report_.m, n = report_.n, k = report_.k;
-    GemmReport::Answer& answer = report_.answer.emplace();
+    GemmAnswer& answer = report_.answer.emplace();
     answer.hash = matrix_hash(got, m, n);
     answer.known = answer.hash == options_.known;
     answer.elements = elements(m, n);

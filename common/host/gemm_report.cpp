@@ -75,7 +75,7 @@ void GemmReport::print_times(FILE* out) const {
   std::fprintf(out, "           %s, the fastest of %d\n", cublas->algorithm.c_str(), cublas->algorithms);
 }
 
-std::vector<double> GemmReport::Yardstick::ratios() const {
+std::vector<double> GemmYardstick::ratios() const {
   std::vector<double> out;
   for (size_t i = 0; i < ours.size(); ++i) out.push_back(theirs[i].ms / ours[i].ms);
   return out;

@@ -213,6 +213,22 @@ TEST_CASE(
   CHECK(r.statistics.stats().bulk_load_bytes == 32);
 }
 
+TEST_CASE("cp.async.bulk of 0 bytes does nothing, whatever its addresses") {
+  const auto out = Runner().run(
+      std::string(kInit) +
+          "mov.u32 %r1, 0;\n"
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile+8], [%in+4], %r1, [bar];\n"
+          "cp.async.bulk.global.shared::cta.bulk_group [%out+4], [tile+8], %r1;\n"
+          "cp.async.bulk.prefetch.L2.global [%in+4], %r1;\n"
+          "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
+          "mbarrier.test_wait.parity.shared::cta.b64 %p1, [bar], 0;\nselp.u32 %r2, 1, 0, %p1;\n"
+          "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 0;\n" +
+          kWait + "st.global.u32 [%out], %r2;",
+      numbers(16), with_tile());
+  CHECK(out[0] == 0);
+  CHECK(out[1] == emu::kPoison32);
+}
+
 TEST_CASE("cp.async.bulk: too few announced bytes end in a deadlock that says so") {
   auto f = Runner().fault(
       std::string(kInit) + "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;\n" + kLoad + kWait,

@@ -1,4 +1,5 @@
 // mbarrier (PTX ISA 9.7.13.15): counts, phases, waits, and what is reported when they are used wrongly.
+#include "quiet.hpp"
 #include "support.hpp"
 
 using namespace emu_test;
@@ -111,6 +112,16 @@ TEST_CASE("mbarrier: a plain load of the object sees nothing useful, and inval l
       {}, with_barrier());
   CHECK((out[0] | uint64_t{out[1]} << 32) == emu::kMbarrierBytes);
   CHECK(out[2] == emu::kPoison32);
+}
+
+TEST_CASE("mbarrier.inval of an mbarrier that was invalidated is advice; of other memory, an error") {
+  const QuietReport report;
+  const std::string inval = "mbarrier.inval.shared::cta.b64 [full_bar];\n";
+  CHECK(Runner().run(init(1) + inval + inval + "st.global.u32 [%out], 7;", {}, with_barrier())[0] == 7);
+  REQUIRE(report.findings().size() == 1);
+  CHECK(report.findings()[0].id == "barrier-not-initialised");
+  CHECK(report.findings()[0].severity == emu::Severity::advice);
+  CHECK(Runner().fault(inval, {}, with_barrier()).id == "barrier-not-initialised");
 }
 
 TEST_CASE("mbarrier.try_wait: producer and consumers take turns on every schedule") {

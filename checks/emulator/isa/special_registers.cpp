@@ -60,3 +60,54 @@ TEST_CASE("%clock: it goes on") {
       "@%p1 bra LOOP;\nmov.u32 %r2, %clock;\nst.global.v2.u32 [%out], {%r1, %r2};");
   CHECK(out[1] > out[0]);
 }
+
+TEST_CASE("nanosleep: emulated time passes, which %clock, %clock64 and %globaltimer share") {
+  for (const char* schedule : {"in-order", "late", "random:1"}) {
+    Options o;
+    o.schedule = schedule;
+    const auto out = Runner().run(
+        "mov.u64 %rd1, %globaltimer;\nmov.u64 %rd2, %clock64;\nmov.u32 %r1, %clock;\n"
+        "nanosleep.u32 50000000;\nmov.u64 %rd3, %globaltimer;\nmov.u64 %rd4, %clock64;\nmov.u32 %r2, %clock;\n"
+        "sub.u64 %rd3, %rd3, %rd1;\nsub.u64 %rd4, %rd4, %rd2;\nsub.u32 %r2, %r2, %r1;\n"
+        "cvt.u32.u64 %r3, %rd3;\ncvt.u32.u64 %r4, %rd4;\nst.global.v2.u32 [%out], {%r3, %r4};\n"
+        "mov.u64 %rd1, %clock64;\nmov.u64 %rd2, %clock64;\nsub.u64 %rd2, %rd2, %rd1;\ncvt.u32.u64 %r5, %rd2;\n"
+        "st.global.v2.u32 [%out+8], {%r2, %r5};",
+        {}, o);
+    CAPTURE(schedule);
+    for (int i = 0; i < 3; ++i) {
+      CHECK(out[i] >= 50000000);
+      CHECK(out[i] < 50001000);
+    }
+    CHECK(out[3] > 0);
+    CHECK(out[3] < 100);
+  }
+}
+
+TEST_CASE("nanosleep: a loop that waits with a time limit comes to its end; one without is found") {
+  Options o;
+  o.threads = 64;
+  o.declarations = ".global .u32 flag;\n";
+  const std::string poll =
+      "mov.u64 %rd2, flag;\nmov.u64 %rd1, %globaltimer;\nmov.u32 %r2, 0;\n"
+      "LOOP: nanosleep.u32 100000;\nadd.u32 %r2, %r2, 1;\nld.volatile.global.u32 %r1, [%rd2];\n"
+      "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra DONE;\n";
+  const auto out = Runner().run(poll +
+                                    "mov.u64 %rd3, %globaltimer;\nsub.u64 %rd3, %rd3, %rd1;\n"
+                                    "setp.lt.u64 %p2, %rd3, 1000000;\n@%p2 bra LOOP;\n"
+                                    "DONE: st.global.u32 [%out], %r2;",
+                                {}, o);
+  CHECK(out[0] == 10);
+  const auto f = Runner().fault(poll + "mov.u32 %r2, 0;\nbra LOOP;\nDONE: st.global.u32 [%out], %r2;", {}, o);
+  CHECK(f.id == "endless-loop");
+}
+
+TEST_CASE("%reserved_smem_offset_1: a part of the system's shared memory that begins with zeros") {
+  const auto out = Runner().run(
+      "mov.u32 %r1, %reserved_smem_offset_1;\nld.shared.u32 %r2, [%r1];\nst.shared.u32 [%r1+284], 5;\n"
+      "ld.shared.u32 %r3, [%r1+284];\nmov.u32 %r4, %reserved_smem_offset_end;\nsub.u32 %r4, %r4, %r1;\n"
+      "st.global.v4.u32 [%out], {%r2, %r3, %r4, 0};");
+  CHECK(out[0] == 0);
+  CHECK(out[1] == 5);
+  CHECK(out[2] >= 288);
+  CHECK(Runner().fault("mov.u32 %r1, 512;\nld.shared.u32 %r2, [%r1];").id == "out-of-bounds");
+}

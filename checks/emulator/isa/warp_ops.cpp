@@ -155,3 +155,23 @@ TEST_CASE("shfl.sync by a lane outside its member mask is reported") {
   CHECK(f.id == "warp-sync-mask");
   CHECK(f.where.find("lane 16") != std::string::npos);
 }
+
+TEST_CASE("shfl.sync: a tile whose lanes are all here goes on before the other one is complete") {
+  // Lanes 24 to 31 reach the instruction only after lane 0 has got its value there.
+  Options o;
+  o.threads = 32;
+  o.out_words = 1;
+  o.declarations = ".shared .align 4 .u32 flag;\n";
+  for (const char* schedule : {"in-order", "late", "random:1", "random:2"}) {
+    o.schedule = schedule;
+    const auto out = Runner().run(
+        "setp.lt.u32 %p1, %t, 16;\nselp.b32 %r1, 0xffff, 0xffff0000, %p1;\nsetp.eq.u32 %p2, %t, 0;\n"
+        "setp.ge.u32 %p3, %t, 24;\n@%p2 st.shared.u32 [flag], 0;\nbar.warp.sync -1;\n@!%p3 bra MEET;\n"
+        "LOOP: ld.volatile.shared.u32 %r2, [flag];\nsetp.eq.u32 %p4, %r2, 0;\n@%p4 bra LOOP;\n"
+        "MEET: shfl.sync.bfly.b32 %r3, %t, 15, 31, %r1;\n@%p2 st.volatile.shared.u32 [flag], %r3;\n"
+        "st.global.u32 [%out], %r3;",
+        {}, o);
+    CAPTURE(schedule);
+    for (uint32_t l = 0; l < 32; ++l) CHECK(out[l] == (l ^ 15));
+  }
+}

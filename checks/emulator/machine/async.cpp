@@ -41,3 +41,18 @@ TEST_CASE("the end of a launch: an operation that nobody waited for is still car
     CHECK(out == std::vector<uint32_t>{1, 2, 3, 4});
   }
 }
+
+TEST_CASE("the end of a CTA: its shared memory stays until its own bulk store has read it") {
+  for (const char* schedule : {"in-order", "late", "random:1", "random:2", "random:3"}) {
+    Options o;
+    o.schedule = schedule;
+    o.ctas = 8;
+    o.declarations = ".shared .align 16 .b8 tile[16];\n";
+    const auto out = Runner().run(
+        "mov.u32 %r1, %ctaid.x;\nst.shared.v4.u32 [tile], {%r1, %r1, %r1, %r1};\nfence.proxy.async.shared::cta;\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [%out], [tile], 16;\ncp.async.bulk.commit_group;",
+        {}, o);
+    CAPTURE(schedule);
+    for (unsigned i = 0; i < 32; ++i) CHECK(out[i] == i / 4);
+  }
+}

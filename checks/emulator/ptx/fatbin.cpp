@@ -71,18 +71,58 @@ TEST_CASE("fatbin: of several PTX entries the one that fits compute capability 9
 TEST_CASE("fatbin: without PTX that fits, the refusal lists what there is and how to compile") {
   std::string message = refusal(container({cubin(90), ptx(100, 0, "100"), ptx(120, kSpecific, "120a")}));
   CHECK(contains(message, "machine code for sm_90, PTX for sm_100, PTX for sm_120a"));
-  CHECK(contains(message, "-gencode arch=compute_90a,code=[compute_90a,sm_90a] --no-compress"));
+  CHECK(contains(message, "-gencode arch=compute_90a,code=[compute_90a,sm_90a]"));
   CHECK(contains(refusal(container({})), "it carries nothing"));
 }
 
-TEST_CASE("fatbin: compressed PTX is refused with the flag that avoids it") {
-  Entry lz4 = ptx(90, kSpecific | emu::kFatbinLz4, "xxxxxxxxxxxx");
-  lz4.compressed = 12;
-  CHECK(contains(refusal(container({lz4})), "compressed (LZ4)"));
-  Entry zstd = ptx(90, kSpecific | emu::kFatbinZstd, "xxxxxxxxxxxx");
-  zstd.compressed = 12;
-  CHECK(contains(refusal(container({zstd})), "compressed (Zstandard)"));
-  CHECK(contains(refusal(container({zstd})), "--no-compress"));
+namespace {
+
+// A text of up to 255 bytes as an LZ4 block of literals, and as a Zstandard frame of one raw block.
+std::string lz4_of(const std::string& text) {
+  return std::string(1, '\xF0') + static_cast<char>(text.size() - 15) + text;
+}
+std::string zstd_of(const std::string& text) {
+  const size_t block = text.size() << 3 | 1;
+  return std::string("\x28\xB5\x2F\xFD\x20") + static_cast<char>(text.size()) + static_cast<char>(block) +
+         static_cast<char>(block >> 8) + '\0' + text;
+}
+
+Entry compressed(uint64_t how, const std::string& payload, uint64_t text_bytes) {
+  Entry e = ptx(90, kSpecific | how, payload);
+  e.compressed = static_cast<uint32_t>(payload.size());
+  e.text_bytes = text_bytes;
+  return e;
+}
+
+// False where the library is not there, which a refusal must then say.
+bool has_library(const Entry& e) {
+  const std::string message = refusal(container({e}));
+  if (!contains(message, "is not there")) return true;
+  CHECK(contains(message, "install lib"));
+  CHECK(contains(message, "--no-compress"));
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("fatbin: compressed PTX is read through the system's library, or its package is named") {
+  const std::string text = kText + '\0';
+  for (const Entry& e : {compressed(emu::kFatbinLz4, lz4_of(text), text.size()),
+                         compressed(emu::kFatbinZstd, zstd_of(text), text.size())})
+    if (has_library(e)) CHECK(read(container({cubin(90), e})) == kText);
+}
+
+TEST_CASE("fatbin: compressed PTX that is damaged is refused") {
+  const std::string text = kText + '\0';
+  for (uint64_t how : {emu::kFatbinLz4, emu::kFatbinZstd}) {
+    const std::string whole = how == emu::kFatbinLz4 ? lz4_of(text) : zstd_of(text);
+    if (!has_library(compressed(how, whole, text.size()))) continue;
+    CHECK(contains(refusal(container({compressed(how, whole, text.size() + 1)})), "damaged"));
+    CHECK(contains(refusal(container({compressed(how, whole, text.size() - 1)})), "damaged"));
+    CHECK(contains(refusal(container({compressed(how, whole, uint64_t{1} << 40)})), "1099511627776 bytes"));
+    for (size_t length = 1; length < whole.size(); ++length)
+      CHECK(contains(refusal(container({compressed(how, whole.substr(0, length), text.size())})), "damaged"));
+  }
 }
 
 TEST_CASE("fatbin: each contradiction of the headers is named") {
@@ -145,13 +185,21 @@ TEST_CASE("fatbin: a wrapper in the program's data leads to its container") {
   static uint64_t wrapper[3];
   wrapper[0] = 0x1'466243B1ull;
   wrapper[1] = reinterpret_cast<uint64_t>(stored);
-  CHECK(emu::ptx_of_wrapper(wrapper) == kText);
+  CHECK(emu::ptx_of_wrapper(wrapper) == std::vector<std::string>{kText});
+
+  // What the device linker makes: a list of the linked objects' containers behind it.
+  static uint64_t objects[] = {wrapper[1], wrapper[1], 0};
+  wrapper[0] = 0x2'466243B1ull;
+  wrapper[2] = reinterpret_cast<uint64_t>(objects);
+  CHECK(emu::ptx_of_wrapper(wrapper) == std::vector<std::string>{kText, kText});
+  wrapper[2] = 16;
+  CHECK_THROWS_WITH_AS(emu::ptx_of_wrapper(wrapper), doctest::Contains("has no end"), emu::Fault);
 
   wrapper[0] = 0x1'00000000ull;
   CHECK_THROWS_WITH_AS(emu::ptx_of_wrapper(wrapper), doctest::Contains("wrapper begins with 0x0"),
                        emu::Fault);
-  wrapper[0] = 0x2'466243B1ull;
-  CHECK_THROWS_WITH_AS(emu::ptx_of_wrapper(wrapper), doctest::Contains("wrapper has version 2"), emu::Fault);
+  wrapper[0] = 0x3'466243B1ull;
+  CHECK_THROWS_WITH_AS(emu::ptx_of_wrapper(wrapper), doctest::Contains("wrapper has version 3"), emu::Fault);
   wrapper[0] = 0x1'466243B1ull;
   wrapper[1] = 16;
   CHECK_THROWS_WITH_AS(emu::ptx_of_wrapper(wrapper), doctest::Contains("points outside the program"),

@@ -139,22 +139,56 @@ TEST_CASE("loops and waits that never end are ended: the launch timed out") {
   CHECK(contains(loop.errors, "endless-loop"));
 }
 
-TEST_CASE("an instruction that is not supported is refused before the first launch, with its PTX line") {
-  Ended e = in_child([] {
-    Registered code(kernel_text("good", "st.global.u32 [%rd1], 1;") +
-                    kernel_text("bad", "nonsense.u32 %r1, %r2;"));
-    const void* good = code.kernel("good");
-    void* out = nullptr;
-    int a = cudaMalloc(&out, 64);
-    void* args[] = {&out};
-    int b = cudaLaunchKernel(good, 1, 1, args, 0, nullptr);
-    std::printf("%d %d %d\n", a, b, cudaDeviceSynchronize());
-    return 0;
-  });
-  CHECK(e.output == "218 218 218\n");
-  CHECK(contains(e.errors, "nonsense.u32 %r1, %r2;"));
-  CHECK(contains(e.errors, "PTX line"));
-  CHECK(e.status == 1);
+TEST_CASE("a kernel that waits for the host, which waits for it: told at the call that waits") {
+  const std::string poll =
+      "again:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;\n";
+  const auto waits = [&](bool host_sets) {
+    return in_child([&] {
+      Registered code(kernel_text("kernel", poll + "st.global.u32 [%rd1+4], 7;"));
+      volatile int* words = nullptr;
+      cudaMallocHost(reinterpret_cast<void**>(const_cast<int**>(&words)), 8);
+      words[0] = words[1] = 0;
+      void* args[] = {&words};
+      const int launch = cudaLaunchKernel(code.kernel("kernel"), 1, 1, args, 0, nullptr);
+      const int last = cudaGetLastError();
+      if (host_sets) words[0] = 1;
+      const int wait = cudaDeviceSynchronize();
+      std::printf("%d %d %d, %d\n", launch, last, wait, words[1]);
+      return 0;
+    });
+  };
+  CHECK(waits(true).output == "0 0 0, 7\n");
+  const Ended never = waits(false);
+  CHECK(never.output == "0 0 702, 0\n");
+  CHECK(contains(never.errors, "endless-loop"));
+  CHECK(never.status == 1);
+}
+
+TEST_CASE("an instruction that is not supported: its kernel is refused, in a lesson the whole program") {
+  const auto program = [](emu::Strictness strictness) {
+    return in_child([&] {
+      emu::Report::instance().strictness = strictness;
+      Registered code(kernel_text("good", "st.global.u32 [%rd1], 1;") +
+                      kernel_text("bad", "nonsense.u32 %r1, %r2;"));
+      const void *good = code.kernel("good"), *bad = code.kernel("bad");
+      void* out = nullptr;
+      int a = cudaMalloc(&out, 64);
+      void* args[] = {&out};
+      int b = cudaLaunchKernel(good, 1, 1, args, 0, nullptr), c = cudaDeviceSynchronize();
+      cudaFuncAttributes attributes;
+      int d = cudaFuncGetAttributes(&attributes, bad), e = cudaLaunchKernel(bad, 1, 1, args, 0, nullptr);
+      std::printf("%d %d %d %d %d %d\n", a, b, c, d, e, cudaDeviceSynchronize());
+      return 0;
+    });
+  };
+  const Ended ordinary = program(emu::Strictness::ordinary), lesson = program(emu::Strictness::lesson);
+  CHECK(ordinary.output == "0 0 0 218 218 218\n");
+  CHECK(lesson.output == "218 218 218 218 218 218\n");
+  for (const Ended& e : {ordinary, lesson}) {
+    CHECK(contains(e.errors, "nonsense.u32 %r1, %r2;"));
+    CHECK(contains(e.errors, "PTX line"));
+    CHECK(e.status == 1);
+  }
 }
 
 TEST_CASE("a program that only asks for the device needs no device code that works") {
@@ -182,7 +216,7 @@ TEST_CASE("device code without usable PTX: the message says how to compile") {
   Ended none = first_call(container({cubin_entry(90)}));
   CHECK(none.output == "209");
   CHECK(none.status == 1);
-  CHECK(contains(none.errors, "-gencode arch=compute_90a,code=[compute_90a,sm_90a] --no-compress"));
+  CHECK(contains(none.errors, "-gencode arch=compute_90a,code=[compute_90a,sm_90a]"));
   Bytes broken = container({ptx_entry(90, 0, ".version 8.6")});
   broken[0] ^= 1;
   CHECK(contains(first_call(broken).errors, "the fat binary is damaged"));

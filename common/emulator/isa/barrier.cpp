@@ -1,4 +1,6 @@
 // bar, barrier, barrier.cluster, bar.warp.sync (PTX ISA 9.7.13.1 to 9.7.13.3).
+#include <algorithm>
+
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/mbarrier.hpp"
 
@@ -9,30 +11,41 @@ namespace {
 constexpr uint32_t kHasCount = 1, kRedAnd = 2, kRedOr = 4, kRedPopc = 8, kAligned = 16, kArriveOnly = 32,
                    kRelaxed = 64;
 
-bool warp_arrived(const NamedBarrier& b, const Warp& w) {
-  uint32_t lanes = b.arrived[w.index];
-  return lanes && (lanes & w.live) == w.live;
+void begin_anew(NamedBarrier& b) {
+  std::fill(b.arrivals.begin(), b.arrivals.end(), 0);
+  std::fill(b.lanes.begin(), b.lanes.end(), 0);
+  b.expected_threads = 0;
+  b.red_and = 1;
+  b.red_or = b.red_count = 0;
+  b.first_source = -1;
+}
+
+// All lanes of a warp that are still there have arrived: that is one arrival.
+void gather_lanes(NamedBarrier& b, const Warp& w) {
+  uint32_t& lanes = b.lanes[static_cast<size_t>(w.index)];
+  if (!lanes || (lanes & w.live) != w.live) return;
+  ++b.arrivals[static_cast<size_t>(w.index)];
+  lanes = 0;
+}
+
+bool has_arrived(const NamedBarrier& b, const Warp& w) {
+  return b.arrivals[static_cast<size_t>(w.index)] != 0;
 }
 
 void complete_if_all_arrived(Cta& cta, uint32_t id) {
   NamedBarrier& b = cta.barriers[id];
-  bool any = false, all = true;
-  uint32_t threads = 0;
+  if (b.first_source < 0) return;
+  bool all = true;
   for (auto& w : cta.warps) {
-    bool here = warp_arrived(b, *w);
-    any = any || b.arrived[w->index];
-    threads += here ? 32 : 0;
-    all = all && (here || w->live == 0);
+    gather_lanes(b, *w);
+    all = all && (has_arrived(b, *w) || w->live == 0);
   }
-  if (!any || (b.expected_threads ? threads < b.expected_threads : !all)) return;
+  if (b.expected_threads ? b.threads() < b.expected_threads : !all) return;
   b.result_and = b.red_and;
   b.result_or = b.red_or;
   b.result_count = b.red_count;
   ++b.generation;
-  std::fill(b.arrived.begin(), b.arrived.end(), 0);
-  b.expected_threads = 0;
-  b.red_and = b.red_or = b.red_count = 0;
-  b.first_source = -1;
+  begin_anew(b);
   ++cta.machine.effects;
 }
 
@@ -49,15 +62,10 @@ uint32_t uniform(Warp& w, const Inst& in, Ref r, uint32_t mask, const char* what
 
 std::string describe_bar(Warp& w, const Group& g) {
   const NamedBarrier& b = w.cta.barriers[g.wait.b];
-  uint32_t threads = 0;
   std::string missing;
-  for (auto& other : w.cta.warps) {
-    if (warp_arrived(b, *other))
-      threads += 32;
-    else if (other->live)
-      missing += " " + std::to_string(other->index);
-  }
-  return "barrier " + std::to_string(g.wait.b) + ": " + std::to_string(threads) + " of " +
+  for (auto& other : w.cta.warps)
+    if (other->live && !has_arrived(b, *other)) missing += " " + std::to_string(other->index);
+  return "barrier " + std::to_string(g.wait.b) + ": " + std::to_string(b.threads()) + " of " +
          (b.expected_threads ? std::to_string(b.expected_threads) : std::string("all")) +
          " threads have arrived; warps that have not:" + (missing.empty() ? " none" : missing);
 }
@@ -65,13 +73,19 @@ std::string describe_bar(Warp& w, const Group& g) {
 std::string explain_bar(Warp& w, const Group& g) {
   std::string out;
   for (auto& other : w.cta.warps) {
-    if (other->live == 0 || warp_arrived(w.cta.barriers[g.wait.b], *other)) continue;
+    if (other->live == 0 || has_arrived(w.cta.barriers[g.wait.b], *other)) continue;
     const Group& at = other->groups()[0];
     out += (out.empty() ? "" : "; ") + std::string("warp ") + std::to_string(other->index) + " is at " +
            w.program.line_of(other->instruction(at)).text();
     if (out.size() > 300) break;
   }
   return out.empty() ? "the threads that were to arrive have exited" : out;
+}
+
+// Copies and arrivals that others wait for may come later in the program.
+bool stands_before_arrivals(Warp& w, const Group& g) {
+  const auto& code = w.program.code;
+  return std::any_of(code.begin() + g.pc, code.end(), [](const Inst& later) { return later.arrives; });
 }
 
 bool bar_ready(Warp& w, const Group& g) {
@@ -90,72 +104,75 @@ void bar_finish(Warp& w, Group& g) {
   w.machine.observers.tell(&Observer::on_bar_leave, w, in, g.mask, static_cast<uint32_t>(g.wait.b), g.wait.a);
 }
 
-Flow bar(Warp& w, const Inst& in, uint32_t mask) {
-  if ((in.flags & kAligned) && !w.all_here(w.live)) return Flow::converge;
-  uint32_t id = uniform(w, in, in.a, mask, "barrier number");
-  uint32_t count = in.flags & kHasCount ? uniform(w, in, in.b, mask, "thread count") : 0;
+uint32_t barrier_number(Warp& w, const Inst& in, uint32_t mask) {
+  const uint32_t id = uniform(w, in, in.a, mask, "barrier number");
   if (id > 15)
     w.fault(in, __builtin_ctz(mask), Id::barrier_operand, "there is no barrier " + std::to_string(id), "",
             "a CTA has barriers 0 to 15");
-  if ((in.flags & kHasCount) && (count == 0 || count % 32))
+  return id;
+}
+
+// 0: all threads of the CTA.
+uint32_t thread_count(Warp& w, const Inst& in, uint32_t mask) {
+  if (!(in.flags & kHasCount)) return 0;
+  const uint32_t count = uniform(w, in, in.b, mask, "thread count");
+  if (count == 0 || count % 32)
     w.fault(in, __builtin_ctz(mask), Id::barrier_operand,
             "the thread count " + std::to_string(count) + " is no multiple of 32", "",
             "barriers count whole warps");
+  return count;
+}
+
+void check_same_count(Warp& w, const Inst& in, uint32_t mask, uint32_t id, uint32_t count) {
+  const NamedBarrier& b = w.cta.barriers[id];
+  if (b.expected_threads == count) return;
+  const auto threads = [](uint32_t n) { return n ? std::to_string(n) : std::string("all"); };
+  w.fault(in, __builtin_ctz(mask), Id::barrier_count,
+          "barrier " + std::to_string(id) + " is used with " + threads(count) + " threads, while " +
+              w.program.line_of(b.first_source).text() + " is using it with " + threads(b.expected_threads),
+          "", "give every use of one barrier the same thread count, or use another barrier number");
+}
+
+void arrive(Warp& w, const Inst& in, uint32_t mask, uint32_t id, uint32_t count) {
   NamedBarrier& b = w.cta.barriers[id];
-  bool in_use = false;
-  for (uint32_t lanes : b.arrived) in_use = in_use || lanes;
-  if (!in_use) {
+  if (b.first_source < 0) {
+    begin_anew(b);
     b.expected_threads = count;
-    b.red_and = 1;
     b.first_source = in.source;
-  } else if (b.expected_threads != count) {
-    Inst first = in;
-    first.source = b.first_source;
-    w.fault(in, __builtin_ctz(mask), Id::barrier_count,
-            "barrier " + std::to_string(id) + " is used with " +
-                (count ? std::to_string(count) : std::string("all")) + " threads, while " +
-                w.program.line_of(first).text() + " is using it with " +
-                (b.expected_threads ? std::to_string(b.expected_threads) : std::string("all")),
-            "", "give every use of one barrier the same thread count, or use another barrier number");
   }
-  if (b.arrived[w.index] & mask)
-    w.fault(in, __builtin_ctz(mask), Id::barrier_arrived_twice,
-            "a warp arrives a second time at barrier " + std::to_string(id) + " before it has completed", "",
-            "let the warp wait (bar.sync) before it arrives again");
-  b.arrived[w.index] |= mask;
+  check_same_count(w, in, mask, id, count);
+  uint32_t& lanes = b.lanes[static_cast<size_t>(w.index)];
+  if (lanes & mask)
+    w.fault(in, __builtin_ctz(lanes & mask), Id::barrier_arrived_twice,
+            "a thread arrives a second time at barrier " + std::to_string(id) +
+                " while others of its warp have not arrived once",
+            "the barrier counts warps, and an arrival of this warp is not complete",
+            "let all threads of the warp arrive");
+  lanes |= mask;
   if (in.flags & (kRedAnd | kRedOr | kRedPopc)) {
-    uint32_t p = w.predicate(in.c) & mask;
+    const uint32_t p = w.predicate(in.c) & mask;
     b.red_and &= p == mask;
     b.red_or |= p != 0;
     b.red_count += static_cast<uint32_t>(__builtin_popcount(p));
   }
   ++w.machine.effects;
-  uint64_t generation = b.generation;
-  w.machine.observers.tell(&Observer::on_bar_arrive, w, in, mask, id, generation, true);
-  complete_if_all_arrived(w.cta, id);
-  if (in.flags & kArriveOnly) return Flow::next;
+  w.machine.observers.tell(&Observer::on_bar_arrive, w, in, mask, id, b.generation, true);
+}
+
+Flow bar(Warp& w, const Inst& in, uint32_t mask) {
+  if ((in.flags & kAligned) && !w.all_here(w.live)) return Flow::converge;
+  const uint32_t id = barrier_number(w, in, mask), count = thread_count(w, in, mask);
   Wait wait;
   wait.ready = bar_ready;
   wait.finish = bar_finish;
   wait.describe = describe_bar;
   wait.explain = explain_bar;
-  wait.a = generation;
+  wait.is_root = stands_before_arrivals;
+  wait.a = w.cta.barriers[id].generation;
   wait.b = id;
-  if (mask != w.current->mask) {  // predicated off in some lanes of the group: they go on alone
-    uint32_t pc[32], frame[32];
-    uint32_t rest = w.current->mask & ~mask;
-    for_lanes(rest, [&](int l) {
-      pc[l] = w.current->pc + 1;
-      frame[l] = w.current->frame;
-    });
-    Group* me = w.current;
-    me->wait = wait;
-    me->state = Group::State::blocked;
-    --me->pc;  // scatter() steps the remaining lanes over the instruction
-    w.scatter(rest, pc, frame);
-    return Flow::jumped;
-  }
-  return w.block(wait);
+  arrive(w, in, mask, id, count);
+  complete_if_all_arrived(w.cta, id);
+  return in.flags & kArriveOnly ? Flow::next : w.block(wait, mask);
 }
 
 void decode_bar(Decoder& d, const Match& m, Inst& in, bool aligned) {
@@ -259,6 +276,7 @@ Flow cluster_wait(Warp& w, const Inst& in, uint32_t mask) {
   wait.ready = cluster_ready;
   wait.finish = cluster_finish;
   wait.describe = describe_cluster;
+  wait.is_root = stands_before_arrivals;
   return w.block(wait);
 }
 
@@ -298,27 +316,50 @@ std::string describe_warp(Warp& w, const Group& g) {
          " have not arrived";
 }
 
-Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
-  uint32_t member = uniform(w, in, in.a, mask, "member mask");
-  if (mask & ~member)
-    w.fault(in, __builtin_ctz(mask & ~member), Id::warp_sync_mask,
+// Lanes of `mask` that name the same member mask as its first lane, which must be one of them.
+uint32_t same_members(Warp& w, const Inst& in, uint32_t mask) {
+  const auto members = w.lanes<uint32_t>(in.a);
+  const int first = __builtin_ctz(mask);
+  const uint32_t member = members[first];
+  if (!(member >> first & 1))
+    w.fault(in, first, Id::warp_sync_mask, "a thread is not in its own member mask " + hex(member), "",
+            "name exactly the lanes that execute the instruction");
+  uint32_t same = 0;
+  for_lanes(mask, [&](int l) { same |= members[l] == member ? 1u << l : 0; });
+  if (same & ~member)
+    w.fault(in, __builtin_ctz(same & ~member), Id::warp_sync_mask,
             "a thread is not in its own member mask " + hex(member), "",
             "name exactly the lanes that execute the instruction");
-  if ((member & w.live & ~mask) == 0) {  // the common case: all here at once
-    w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
-    return Flow::next;
+  return same;
+}
+
+// Lanes may come with different masks; each mask is a barrier of its own. Those that are complete go on at once; of the
+// others, one waits, and the rest comes here again.
+Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
+  const auto members = w.lanes<uint32_t>(in.a);
+  uint32_t incomplete = 0;
+  for (uint32_t left = mask; left;) {
+    const uint32_t here = same_members(w, in, left);
+    if (members[__builtin_ctz(here)] & w.live & ~here)
+      incomplete |= here;
+    else
+      w.machine.observers.tell(&Observer::on_warp_sync, w, in, here);
+    left &= ~here;
   }
+  if (incomplete == 0) return Flow::next;
+  const uint32_t here = same_members(w, in, incomplete), member = members[__builtin_ctz(here)];
   auto& b = warp_barrier(w, member);
-  b.arrived |= mask;
-  w.machine.observers.tell(&Observer::on_warp_sync, w, in, member & (b.arrived | mask));
+  b.arrived |= here;
+  w.machine.observers.tell(&Observer::on_warp_sync, w, in, member & b.arrived);
   Wait wait;
   wait.ready = warp_ready;
   wait.finish = warp_finish;
   wait.describe = describe_warp;
+  wait.is_root = stands_before_arrivals;
   wait.a = b.generation;
   wait.b = member;
   ++w.machine.effects;
-  return w.block(wait);
+  return w.block(wait, here, incomplete & ~here);
 }
 
 void decode_warp_sync(Decoder& d, const Match&, Inst& in) {

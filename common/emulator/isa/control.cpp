@@ -143,10 +143,25 @@ Flow trap(Warp& w, const Inst& in, uint32_t mask) {
           "see what the code around the trap checks");
 }
 
-// nanosleep.u32 t: sleeping is letting others run.
-Flow nanosleep(Warp&, const Inst&, uint32_t) {
-  return Flow::yield;
+// nanosleep.u32 t: t nanoseconds of emulated time.
+Flow nanosleep(Warp& w, const Inst& in, uint32_t mask) {
+  const auto t = w.lanes<uint32_t>(in.a);
+  uint32_t longest = 0;
+  for_lanes(mask, [&](int l) { longest = std::max(longest, t[l]); });
+  if (longest == 0) return Flow::yield;
+  Wait wait;
+  wait.alarm = w.now() + longest;
+  wait.ready = [](Warp& warp, const Group& g) { return warp.now() >= g.wait.alarm; };
+  return w.block(wait, mask);
 }
+
+void decode_nanosleep(Decoder& d, const Match&, Inst& in) {
+  if (d.operand_count() != 1) d.refuse("nanosleep takes the time to sleep");
+  in.exec = nanosleep;
+  in.cls = Class::control;
+  in.a = d.source(d.operand(0), Type::u32);
+}
+
 Flow nothing(Warp&, const Inst&, uint32_t) {
   return Flow::next;
 }
@@ -164,7 +179,7 @@ std::vector<Form> control_forms() {
       {"bra.[uni]", decode_bra},           {"brx.idx.[uni]", decode_brx},
       {"call.[uni]", decode_call},         {"ret.[uni]", decode_plain<ret>},
       {"exit", decode_plain<exit_thread>}, {"trap", decode_plain<trap>},
-      {"brkpt", decode_plain<trap>},       {"nanosleep.u32", decode_plain<nanosleep>},
+      {"brkpt", decode_plain<trap>},       {"nanosleep.u32", decode_nanosleep},
       {"pmevent", decode_plain<nothing>},  {"pmevent.mask", decode_plain<nothing>},
   };
 }

@@ -9,24 +9,56 @@ namespace {
 
 constexpr uint32_t kAcquire = 1, kRelease = 2, kStrong = 4;
 
-// T: element in memory; D: lane of the destination register, zero- or sign-extended from T.
+// Writes the elements of each lane to the registers of a load.
 template <class T, class D>
-Flow load(Warp& w, const Inst& in, uint32_t mask) {
-  const unsigned count = in.count, bytes = sizeof(T) * count;
-  Places at;
-  const Ref* refs = count == 1 ? &in.d : in.extra->refs.data();
-  // All addresses first: a destination may be the address register.
-  for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::read));
-  });
-  observe_access(w, in, mask, at, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
-  T value[32][8];
-  for_lanes(mask, [&](int l) { std::memcpy(value[l], at.bytes[l], bytes); });
-  for (unsigned i = 0; i < count; ++i) {
+void give(Warp& w, const Inst& in, uint32_t mask, const T (*value)[8]) {
+  const Ref* refs = in.count == 1 ? &in.d : in.extra->refs.data();
+  for (unsigned i = 0; i < in.count; ++i) {
     if (refs[i] == kNoRef) continue;
     auto d = w.lanes<D>(refs[i]);
     for_lanes(mask, [&](int l) { d.set(l, static_cast<D>(value[l][i])); });
   }
+}
+
+// T: element in memory; D: lane of the destination register, zero- or sign-extended from T.
+template <class T, class D>
+Flow load(Warp& w, const Inst& in, uint32_t mask) {
+  const unsigned bytes = sizeof(T) * in.count;
+  Places at;
+  // All addresses first: a destination may be the address register.
+  for_lanes(mask, [&](int l) {
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), bytes, AccessKind::read,
+                             in.flags & kStrong));
+  });
+  observe_access(w, in, mask, at, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
+  T value[32][8];
+  for_lanes(mask, [&](int l) { std::memcpy(value[l], at.bytes[l], bytes); });
+  give<T, D>(w, in, mask, value);
+  return Flow::next;
+}
+
+// Of a load that the compiler has made wider than the program asked for, only the marked bytes are read: in.extra->numbers
+// are their runs, first byte and size.
+template <class T, class D>
+Flow load_used(Warp& w, const Inst& in, uint32_t mask) {
+  T value[32][8] = {};
+  const auto& runs = in.extra->numbers;
+  for (size_t r = 0; r < runs.size(); r += 2) {
+    const uint64_t first = static_cast<uint64_t>(runs[r]);
+    const unsigned bytes = static_cast<unsigned>(runs[r + 1]);
+    Places at;
+    for_lanes(mask, [&](int l) {
+      const uint64_t address = lane_address({w, in, l}), whole = sizeof(T) * in.count;
+      if (address % whole) resolve_access({w, in, l}, in.space, address, whole, AccessKind::read);  // faults
+      at.set(l, resolve_access({w, in, l}, in.space, address + first, 1, AccessKind::read));
+      resolve_access({w, in, l}, in.space, address + first + bytes - 1, 1, AccessKind::read);
+    });
+    observe_access(w, in, mask, at, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
+    for_lanes(mask, [&](int l) {
+      std::memcpy(reinterpret_cast<std::byte*>(value[l]) + first, at.bytes[l], bytes);
+    });
+  }
+  give<T, D>(w, in, mask, value);
   return Flow::next;
 }
 
@@ -36,7 +68,7 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
   const Ref* refs = count == 1 ? &in.b : in.extra->refs.data();
   for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::write));
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), bytes, AccessKind::write));
   });
   observe_access(w, in, mask, at, bytes, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   for_lanes(mask, [&](int l) {  // lane order: the last lane wins where lanes write the same place
@@ -55,7 +87,7 @@ struct B128 {
 Flow load128(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
   for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read));
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), 16, AccessKind::read));
   });
   observe_access(w, in, mask, at, 16, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
   auto* d = reinterpret_cast<B128*>(w.place(in.d));
@@ -65,7 +97,7 @@ Flow load128(Warp& w, const Inst& in, uint32_t mask) {
 Flow store128(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
   for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write));
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), 16, AccessKind::write));
   });
   observe_access(w, in, mask, at, 16, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   auto* s = reinterpret_cast<B128*>(w.place(in.b));
@@ -103,12 +135,13 @@ Flow store_frame(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 struct Row {
-  Exec load4, load8, store4, store8, load_frame4, load_frame8, store_frame4, store_frame8;
+  Exec load4, load8, load_used4, load_used8, store4, store8, load_frame4, load_frame8, store_frame4,
+      store_frame8;
 };
 template <class T, class D4, class D8>
 constexpr Row row() {
-  return {load<T, D4>,       load<T, D8>,       store<T, D4>,       store<T, D8>,
-          load_frame<T, D4>, load_frame<T, D8>, store_frame<T, D4>, store_frame<T, D8>};
+  return {load<T, D4>,  load<T, D8>,       load_used<T, D4>,  load_used<T, D8>,   store<T, D4>,
+          store<T, D8>, load_frame<T, D4>, load_frame<T, D8>, store_frame<T, D4>, store_frame<T, D8>};
 }
 Row row_of(Type t) {
   switch (t) {
@@ -170,6 +203,23 @@ unsigned registers(Decoder& d, const Match& m, const Operand& o, Type t, bool de
   return width ? width : (size_of(t) == 8 ? 8 : 4);
 }
 
+// Whether a load reads less than all of its bytes; fills in.extra->numbers then.
+bool reads_part(Decoder& d, Inst& in) {
+  const uint32_t all = static_cast<uint32_t>((uint64_t{1} << in.bytes * in.count) - 1);
+  const uint32_t used = d.text().used_bytes & all;
+  if (used == 0 || used == all) return false;
+  for (int64_t first = 0; first < 32; ++first) {
+    if (!(used >> first & 1)) continue;
+    int64_t end = first;
+    while (end < 32 && used >> end & 1) ++end;
+    auto& numbers = d.extra(in).numbers;
+    numbers.push_back(first);
+    numbers.push_back(end - first);
+    first = end;
+  }
+  return true;
+}
+
 void decode(Decoder& d, const Match& m, Inst& in, bool is_load) {
   Type t = m.type();
   in.cls = Class::memory;
@@ -203,7 +253,10 @@ void decode(Decoder& d, const Match& m, Inst& in, bool is_load) {
     return;
   }
   Row r = row_of(t);
-  in.exec = is_load ? (width == 8 ? r.load8 : r.load4) : (width == 8 ? r.store8 : r.store4);
+  if (is_load && reads_part(d, in))
+    in.exec = width == 8 ? r.load_used8 : r.load_used4;
+  else
+    in.exec = is_load ? (width == 8 ? r.load8 : r.load4) : (width == 8 ? r.store8 : r.store4);
 }
 
 void decode_ld(Decoder& d, const Match& m, Inst& in) {

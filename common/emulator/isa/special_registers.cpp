@@ -1,4 +1,4 @@
-#include "emulator/isa/special_registers.hpp"
+#include "emulator/program/special_registers.hpp"
 
 #include <map>
 
@@ -104,16 +104,16 @@ uint64_t mask_ge(Warp&, int l) {
   return ~((1ull << l) - 1) & 0xFFFFFFFFull;
 }
 uint64_t clock_low(Warp& w, int) {
-  return w.machine.clock() & 0xFFFFFFFFull;
+  return w.now() & 0xFFFFFFFFull;
 }
 uint64_t clock_high(Warp& w, int) {
-  return w.machine.clock() >> 32;
+  return w.now() >> 32;
 }
 uint64_t clock64(Warp& w, int) {
-  return w.machine.clock();
+  return w.now();
 }
 uint64_t timer_low(Warp& w, int) {
-  return w.machine.clock() & 0xFFFFFFFFull;
+  return w.now() & 0xFFFFFFFFull;
 }
 uint64_t dynamic_smem(Warp& w, int) {
   return w.cta.config.dynamic_shared;
@@ -126,6 +126,9 @@ uint64_t aggregate_smem(Warp& w, int) {
 }
 uint64_t reserved_begin(Warp&, int) {
   return 0;
+}
+uint64_t reserved_1(Warp&, int) {
+  return kReservedShared;
 }
 uint64_t reserved_end(Warp&, int) {
   return kSharedBase;
@@ -197,6 +200,8 @@ const std::map<std::string, Row>& rows() {
       {"%total_smem_size", row<total_smem>()},
       {"%aggr_smem_size", row<aggregate_smem>()},
       {"%reserved_smem_offset_begin", row<reserved_begin>()},
+      {"%reserved_smem_offset_0", row<reserved_begin>()},
+      {"%reserved_smem_offset_1", row<reserved_1>()},
       {"%reserved_smem_offset_end", row<reserved_end>()},
       {"%reserved_smem_offset_cap", row<reserved_end>()},
       {"%envreg1", row<workspace_high>()},

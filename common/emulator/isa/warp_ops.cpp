@@ -1,7 +1,7 @@
 // Instructions in which the lanes of a warp meet (PTX ISA 9.7.9.6 shfl, 9.7.13 vote, match, activemask, redux, elect).
 //
-// The members of a mask wait for one another: an executor whose lanes are not all here answers Flow::converge and
-// runs again when more have arrived. Lanes may come with different masks; each mask is served by itself.
+// The members of a mask wait for one another: lanes whose fellows are not all here answer Flow::converge and run again
+// when more have arrived. Lanes may come with different masks; each mask is served by itself.
 #include <algorithm>
 #include <limits>
 
@@ -11,41 +11,59 @@
 namespace emu {
 namespace {
 
+[[noreturn]] void left_out(const At& at, uint32_t members) {
+  at.fault(
+      Id::warp_sync_mask,
+      "`" + at.warp.program.short_name(at.inst) + ".sync` executed by a lane that its member mask leaves out",
+      "lane " + std::to_string(at.lane) + " gives the member mask " + hex(members) +
+          "; only the lanes of the mask may execute the instruction (PTX ISA 9.7.13)",
+      "make the mask name exactly the lanes that get here, for example with __activemask() before "
+      "the branch");
+}
+
+// The members of these lanes are not all here: they stay, and the other lanes of the group go on.
+Flow stay(Warp& w, uint32_t incomplete) {
+  const uint32_t others = w.current->mask & ~incomplete;
+  uint32_t pc[32], frame[32];
+  for_lanes(others, [&](int l) {
+    pc[l] = w.current->pc + 1;
+    frame[l] = w.current->frame;
+  });
+  Group& waiting = *w.current;
+  const uint32_t here = waiting.pc;
+  w.scatter(others, pc, frame);
+  waiting.pc = here;
+  waiting.state = Group::State::converging;
+  return Flow::jumped;
+}
+
 // The member masks of the lanes, at decode time in in.extra->refs[0].
 // Calls f(members): `members` are the lanes of `mask` that gave one and the same member mask, all of which are here.
 template <class F>
 Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
-  auto members = w.lanes<uint32_t>(in.extra->refs[0]);
-  bool uniform =
-      in.extra->refs[0] & kConstBit;  // an immediate: one group, and one lane to check unless it is wrong
-  uint32_t to_check = uniform && (mask & ~members[0]) == 0 ? mask & -mask : mask;
-  for (uint32_t m = to_check; m; m &= m - 1) {
-    int l = __builtin_ctz(m);
-    uint32_t wanted = members[l];
-    if (!(wanted >> l & 1)) {
-      w.fault(in, l, Id::warp_sync_mask,
-              "`" + w.program.sources[in.source]->opcode +
-                  ".sync` executed by a lane that its member mask leaves out",
-              "lane " + std::to_string(l) + " gives the member mask " + hex(wanted) +
-                  "; only the lanes of the mask may execute the instruction (PTX ISA 9.7.13)",
-              "make the mask name exactly the lanes that get here, for example with __activemask() before "
-              "the branch");
-    }
-    if (!w.all_here(wanted)) return Flow::converge;
-  }
-  w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
-  if (uniform) {
+  const auto members = w.lanes<uint32_t>(in.extra->refs[0]);
+  if (in.extra->refs[0] & kConstBit) {  // an immediate: one group
+    if (mask & ~members[0]) left_out({w, in, __builtin_ctz(mask & ~members[0])}, members[0]);
+    if (!w.all_here(members[0])) return Flow::converge;
+    w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
     f(mask);
     return Flow::next;
   }
-  for (uint32_t left = mask; left;) {
-    uint32_t wanted = members[__builtin_ctz(left)], group = 0;
-    for (uint32_t m = left; m; m &= m - 1)
-      if (members[__builtin_ctz(m)] == wanted) group |= m & -m;
+  uint32_t complete = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int l = __builtin_ctz(m);
+    if (!(members[l] >> l & 1)) left_out({w, in, l}, members[l]);
+    if (w.all_here(members[l])) complete |= 1u << l;
+  }
+  if (complete == 0) return Flow::converge;
+  for (uint32_t left = complete; left;) {
+    const uint32_t wanted = members[__builtin_ctz(left)];
+    const uint32_t group = lanes_where(left, [&](int l) { return members[l] == wanted; });
+    w.machine.observers.tell(&Observer::on_warp_sync, w, in, group);
     f(group);
     left &= ~group;
   }
-  return Flow::next;
+  return complete == mask ? Flow::next : stay(w, mask & ~complete);
 }
 
 // shfl.sync.mode.b32 d{|p}, a, b, c, membermask: lane l receives a of lane j; p tells whether j is in range, else

@@ -112,6 +112,11 @@ void AsyncEngine::finish(AsyncOp& op) {
   while (op.state != AsyncOp::State::complete) advance(op);
 }
 
+void AsyncEngine::complete(AsyncOp& op) {
+  finish(op);
+  retire(static_cast<size_t>(std::find(pending_.begin(), pending_.end(), &op) - pending_.begin()));
+}
+
 void AsyncEngine::retire(size_t index) {
   AsyncOp* op = pending_[index];
   pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -127,6 +132,8 @@ bool AsyncEngine::step(bool quiescent) {
       return quiescent && step_late();
     case Schedule::Kind::random:
       return step_random(quiescent);
+    case Schedule::Kind::timed:
+      return quiescent && machine_.timekeeper->step();
   }
   return false;
 }

@@ -140,7 +140,10 @@ class AsyncEngine {
   //   in-order: everything in flight completes, oldest first.
   //   late:     nothing until quiescent, then one step of the oldest operation.
   //   random:   a seeded choice of operations and steps, possibly none; at least one when quiescent.
+  //   timed:    what the timekeeper does next, when quiescent; else it calls advance() and complete() by itself.
   bool step(bool quiescent);
+  void advance(AsyncOp& op);   // one state
+  void complete(AsyncOp& op);  // all that remain
   bool idle() const { return pending_.empty(); }
   void drain();  // at the end of a launch: everything completes
   // True while an operation in flight needs the CTA: it must not be destroyed, though all its threads have exited.
@@ -183,7 +186,6 @@ class AsyncEngine {
     return slot;
   }
   static void prepare(AsyncOp& op, size_t slot);
-  void advance(AsyncOp& op);  // one state
   void finish(AsyncOp& op);   // all remaining states
   void retire(size_t index);  // a complete operation leaves pending_
   void recycle(AsyncOp& op);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "emulator/machine/async.hpp"
+#include "emulator/machine/deadlock.hpp"
 #include "emulator/machine/mbarrier.hpp"
 #include "rules/limits.hpp"
 
@@ -14,9 +16,17 @@ namespace {
 
 using rules::kMultiprocessors;  // bounds how many CTAs can be resident
 
-constexpr int kSlice = 2048;      // instructions a warp may run before others get a turn
+constexpr uint64_t kPassesPerLook = 64;  // at the processor time
+constexpr int kSlice = 2048;             // instructions a warp may run before others get a turn
 constexpr int kForcedRounds = 3;  // how often waits that may fail are made to, before a deadlock is reported
 constexpr size_t kRetiredLimit = 64;  // finished CTAs kept for operations still in flight
+
+// Of this thread: what else runs on the machine does not count.
+double processor_time_s() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 std::string shape(const uint32_t* v) {
   return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
@@ -37,14 +47,31 @@ Schedule Schedule::from(const std::string& text) {
     s.seed = std::strtoull(text.c_str() + 7, nullptr, 10);
     return s;
   }
+  if (text == "timed" || (text.rfind("timed:", 0) == 0 && text.size() > 6 && text.size() <= 6 + 3 &&
+                          text.find_first_not_of("0123456789", 6) == std::string::npos)) {
+    s.kind = Kind::timed;
+    s.window = text.size() > 6 ? std::strtoull(text.c_str() + 6, nullptr, 10) : 0;
+    if (text.size() == 5 || (s.window >= 1 && s.window <= kMultiprocessors)) return s;
+  }
   Finding f(Id::bad_environment);
   f.title = "schedule '" + text + "' is not known";
-  f.hint = "use in-order, late or random:SEED (SEED a number, such as random:7)";
+  f.hint = "use in-order, late, timed, timed:SMS (SMS from 1 to " + std::to_string(kMultiprocessors) +
+           ") or random:SEED (SEED a number, such as random:7)";
   throw Fault(f);
 }
 
 std::string Schedule::text() const {
-  return kind == Kind::in_order ? "in-order" : kind == Kind::late ? "late" : "random:" + std::to_string(seed);
+  switch (kind) {
+    case Kind::in_order:
+      return "in-order";
+    case Kind::late:
+      return "late";
+    case Kind::timed:
+      return window ? "timed:" + std::to_string(window) : "timed";
+    case Kind::random:
+      break;
+  }
+  return "random:" + std::to_string(seed);
 }
 
 Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t rank)
@@ -54,6 +81,10 @@ Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t r
   uint32_t end = c.dynamic_shared ? dynamic + c.dynamic_shared : kSharedBase + p.shared_static_bytes;
   shared.resize(end);
   fill_poison(shared.data(), shared.size());
+  if (p.uses_reserved_shared) {
+    shared_begin = kReservedShared;
+    std::fill(shared.begin() + kReservedShared, shared.begin() + kSharedBase, std::byte{0});
+  }
   uint32_t threads = static_cast<uint32_t>(c.block.count());
   uint32_t count = (threads + 31) / 32;
   for (uint32_t w = 0; w < count; ++w) {
@@ -61,7 +92,10 @@ Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t r
     uint32_t mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
     warps.push_back(std::make_unique<Warp>(m, *this, p, static_cast<int>(w), mask));
   }
-  for (auto& b : barriers) b.arrived.resize(count);
+  for (NamedBarrier& b : barriers) {
+    b.arrivals.resize(count);
+    b.lanes.resize(count);
+  }
 }
 
 Cta::~Cta() = default;
@@ -160,6 +194,11 @@ std::unique_ptr<Cluster> Machine::make_cluster(const Program& p, const LaunchCon
 
 // One turn for every warp. True when an instruction was executed.
 bool Machine::run_pass(const Program& program) {
+  if (schedule.kind == Schedule::Kind::timed) {
+    const bool acted = timekeeper->pass();
+    check_time(program);
+    return acted;
+  }
   bool ran = false;
   std::vector<Warp*> order;
   for (auto& cluster : resident_)
@@ -182,12 +221,29 @@ bool Machine::run_pass(const Program& program) {
   return ran;
 }
 
+template <class F>
+void Machine::each_warp(F f) {
+  for (auto& cluster : resident_)
+    for (auto& cta : cluster->ctas)
+      for (auto& warp : cta->warps) f(*warp);
+}
+
+bool Machine::wake_sleeper() {
+  uint64_t first = 0;
+  each_warp([&](Warp& warp) {
+    const uint64_t alarm = warp.next_alarm();
+    if (alarm && (!first || alarm < first)) first = alarm;
+  });
+  if (!first) return false;
+  clock_ = std::max(clock_, first);
+  return true;
+}
+
 void Machine::check_time(const Program& program) {
-  double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  if (elapsed < time_limit_s) return;
+  if (++passes_ % kPassesPerLook || processor_time_s() - started_s_ < time_limit_s) return;
   Finding f(Id::time_limit);
   f.title = "kernel " + program.name + " did not end within " +
-            std::to_string(static_cast<int>(time_limit_s)) + " s";
+            std::to_string(static_cast<int>(time_limit_s)) + " s of processor time";
   f.kernel = program.name;
   for (auto& cluster : resident_)
     for (auto& cta : cluster->ctas)
@@ -198,180 +254,125 @@ void Machine::check_time(const Program& program) {
         f.line = program.line_of(in);
         f.where = warp->where(in, __builtin_ctz(g.mask));
       }
-  f.why = "the loop there goes on, or the problem is too large for the emulator";
-  f.hint = "make the problem smaller, or raise EMU_TIME_LIMIT (seconds)";
+  f.why =
+      "the loop there goes on, or the problem is too large for the emulator. This limit is the last resort: a wait that "
+      "cannot end is found by what the threads do, but these still change something at every turn";
+  f.hint = "make the problem smaller, or raise EMU_TIME_LIMIT (seconds of processor time)";
   throw Fault(f);
 }
 
-void Machine::report_deadlock(const Program& program) {
-  std::vector<StuckGroup> waiters;
-  for (auto& cluster : resident_)
-    for (auto& cta : cluster->ctas)
-      for (auto& warp : cta->warps)
-        for (int i = 0; i < warp->group_count(); ++i) {
-          const Group& g = warp->groups()[i];
-          StuckGroup w{warp.get(), &g, ""};
-          if (g.state == Group::State::blocked && g.wait.describe) {
-            w.what = g.wait.describe(*warp, g);
-          } else if (g.state == Group::State::converging) {
-            uint32_t missing = warp->live & ~g.mask;
-            w.what = "lanes " + hex(g.mask) + " wait here for lanes " + hex(missing) + " of their warp";
-          } else {
-            w.what = "a loop that nothing can end any more";
-          }
-          waiters.push_back(w);
-        }
-  Finding f(Id::none);
-  // Who leads: lanes that wait for the rest of their warp; then a barrier that stands before work others wait for
-  // (copies or arrivals come later in the program); then the first waiter that can explain itself.
-  auto rank = [&](const StuckGroup& w) {
-    if (w.group->state == Group::State::converging) return 0;
-    if (w.group->state != Group::State::blocked) return 4;
-    if (w.group->wait.is_root && w.group->wait.is_root(*w.warp, *w.group)) return 1;
-    const Inst& in = w.warp->instruction(*w.group);
-    const std::string& name = in.source >= 0 ? program.sources[static_cast<size_t>(in.source)]->opcode : "";
-    if (name == "setmaxnreg") return 1;
-    if (name == "bar" || name == "barrier")
-      for (uint32_t pc = w.group->pc; pc < program.code.size(); ++pc) {
-        const int32_t source = program.code[pc].source;
-        if (source < 0) continue;
-        const Instruction& later = *program.sources[static_cast<size_t>(source)];
-        if (later.opcode == "mbarrier" && !later.modifiers.empty() &&
-            later.modifiers[0].rfind("arrive", 0) == 0)
-          return 1;
-      }
-    return w.group->wait.explain ? 2 : 3;
-  };
-  size_t lead = 0;
-  for (size_t i = 1; i < waiters.size(); ++i)
-    if (rank(waiters[i]) < rank(waiters[lead])) lead = i;
-  const StuckGroup& w = waiters[lead];
-  const Inst& in = w.warp->instruction(*w.group);
-  bool endless = w.group->state == Group::State::ready;
-  f.id = endless ? Id::endless_loop : Id::deadlock;
-  std::string name = in.source >= 0 ? program.sources[in.source]->opcode : "";
-  if (in.source >= 0 && !program.sources[in.source]->modifiers.empty() &&
-      (name == "mbarrier" || name == "bar" || name == "barrier"))
-    name += "." + program.sources[in.source]->modifiers[0];
-  f.title = endless ? "a loop never ends: nothing it reads will change any more"
-                    : name + " never lets the thread go on";
-  f.line = program.line_of(in);
-  f.kernel = program.name;
-  f.where = w.warp->where(in, __builtin_ctz(w.group->mask));
-  f.state = w.what;
-  if (w.group->wait.explain) f.why = w.group->wait.explain(*w.warp, *w.group);
-  size_t shown = 0;
-  std::map<std::string, int> others;  // the same wait of many warps is one line
-  for (size_t i = 0; i < waiters.size(); ++i) {
-    if (i == lead) continue;
-    const Inst& other = waiters[i].warp->instruction(*waiters[i].group);
-    ++others[program.line_of(other).text() + " " + waiters[i].what];
+// How many clusters fit on the device at once.
+uint64_t Machine::most_resident(const Program& program, const LaunchConfig& config) {
+  const uint64_t threads = config.block.count() * config.cluster.count();
+  const uint64_t shared =
+      (program.shared_static_bytes + config.dynamic_shared + 1024) * config.cluster.count();
+  const uint64_t most =
+      std::min<uint64_t>(kMultiprocessors * rules::kMaxThreadsPerMultiprocessor / ((threads + 31) / 32 * 32),
+                         kMultiprocessors * uint64_t{rules::kSharedPerMultiprocessor} / shared);
+  return std::max<uint64_t>(1,
+                            std::min<uint64_t>(most, kMultiprocessors * rules::kMaxBlocksPerMultiprocessor));
+}
+
+bool Machine::start_cluster(Grid& grid) {
+  if (grid.started == grid.clusters || resident_.size() >= grid.limit) return false;
+  resident_.push_back(make_cluster(grid.program, grid.config, grid.started++));
+  return true;
+}
+
+void Machine::retire_finished(Grid& grid) {
+  for (auto& cluster : resident_) {
+    if (!cluster->finished()) continue;
+    for (auto& cta : cluster->ctas) observers.tell(&Observer::on_cta_end, *cta);
+    grid.retired.push_back(std::move(cluster));
   }
-  for (auto& [text, count] : others) {
-    if (++shown > 6) break;
-    f.state +=
-        "\n         also waiting: " + (count > 1 ? std::to_string(count) + " x " : std::string()) + text;
+  resident_.erase(std::remove(resident_.begin(), resident_.end(), nullptr), resident_.end());
+  while (grid.retired.size() > kRetiredLimit && engine->step(true)) release_retired(grid);
+  release_retired(grid);
+}
+
+// Those that no operation in flight needs any more.
+void Machine::release_retired(Grid& grid) {
+  for (auto& cluster : grid.retired) {
+    bool held = false;
+    for (auto& cta : cluster->ctas) held = held || engine->holds(*cta);
+    if (held) continue;
+    for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
+    cluster.reset();
   }
-  f.hint = endless ? "see who was to change the value the loop reads, and whether that thread has returned"
-                   : "follow the barrier's counters: who arrives, how often, with how many bytes";
-  observers.tell(&Observer::on_deadlock, waiters, f);
-  throw Fault(f);
+  grid.retired.erase(std::remove(grid.retired.begin(), grid.retired.end(), nullptr), grid.retired.end());
+}
+
+void Machine::clean_up(Grid& grid) {
+  engine->abandon();
+  for (auto* list : {&resident_, &grid.retired})
+    for (auto& cluster : *list)
+      for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
+  resident_.clear();
+  grid.retired.clear();
+}
+
+// No warp has run: the engines, then whoever sleeps, then more CTAs, then waits that may fail, then the host; when all that
+// is in vain, it is a deadlock.
+void Machine::unblock(Grid& grid) {
+  bool stuck = true;
+  each_warp([&](Warp& warp) { stuck = stuck && warp.stuck(); });
+  if (!stuck) return;
+  if (engine->step(true) || wake_sleeper()) return;
+  if (start_cluster(grid)) {
+    grid.wanted = std::max<uint64_t>(grid.wanted, resident_.size());
+    return;
+  }
+  if (effects != grid.effects_at_force) grid.forced_rounds = 0;
+  grid.effects_at_force = effects;
+  int forced = 0;
+  if (grid.forced_rounds++ < kForcedRounds) each_warp([&](Warp& warp) { forced += warp.force_failures(); });
+  if (forced) return;
+  if (!wait_for_host || !wait_for_host()) throw Fault(describe_deadlock(*this, grid.program));
+  ++effects;
+}
+
+void Machine::run(Grid& grid) {
+  while (true) {
+    while (resident_.size() < grid.wanted && start_cluster(grid)) {
+    }
+    if (resident_.empty()) break;
+    const bool ran = run_pass(grid.program);
+    findings.pass(instructions);
+    retire_finished(grid);
+    if (!ran && !resident_.empty()) unblock(grid);
+  }
+  engine->drain();
 }
 
 void Machine::launch(const Program& program, const LaunchConfig& config) {
   check_config(program, config);
+  if (schedule.kind == Schedule::Kind::timed && !timekeeper) {
+    Finding f(Id::bad_environment);
+    f.title = "the schedule timed is asked for, and this machine has no timekeeper";
+    f.hint = "set Machine::timekeeper, as runtime/device.cpp does";
+    throw Fault(f);
+  }
   random.seed(schedule.seed * 0x9E3779B97F4A7C15ull + config.grid_id);
-  started_ = std::chrono::steady_clock::now();
+  started_s_ = processor_time_s();
   next_order_ = 0;
-
-  uint64_t clusters = config.grid.count() / config.cluster.count();
-  uint64_t threads = config.block.count() * config.cluster.count();
-  uint64_t shared = (program.shared_static_bytes + config.dynamic_shared + 1024) * config.cluster.count();
-  uint64_t limit =
-      std::min<uint64_t>(kMultiprocessors * rules::kMaxThreadsPerMultiprocessor / ((threads + 31) / 32 * 32),
-                         kMultiprocessors * uint64_t{rules::kSharedPerMultiprocessor} / shared);
-  limit =
-      std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * rules::kMaxBlocksPerMultiprocessor));
+  Grid grid{program, config};
+  grid.clusters = config.grid.count() / config.cluster.count();
+  grid.limit = most_resident(program, config);
   // Few at a time: memory stays small, and a grid whose CTAs depend on each other still gets them all when it waits.
-  uint64_t wanted = config.cooperative                        ? clusters
-                    : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
-                                                              : 1;
-  uint64_t started = 0, forced_rounds = 0, effects_at_force = 0;
-  std::vector<std::unique_ptr<Cluster>> retired;
-  auto start_one = [&] {
-    if (started == clusters || resident_.size() >= limit) return false;
-    resident_.push_back(make_cluster(program, config, started++));
-    return true;
-  };
-  auto clean_up = [&] {
-    engine->abandon();
-    for (auto* list : {&resident_, &retired})
-      for (auto& cluster : *list)
-        for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
-    resident_.clear();
-    retired.clear();
-  };
-  auto give_up = [&] {
-    flush_printf();
-    findings.end();
-    clean_up();
-  };
-  auto release_retired = [&] {
-    for (auto& cluster : retired) {
-      bool held = false;
-      for (auto& cta : cluster->ctas) held = held || engine->holds(*cta);
-      if (held) continue;
-      for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
-      cluster.reset();
-    }
-    retired.erase(std::remove(retired.begin(), retired.end(), nullptr), retired.end());
-  };
-
+  grid.wanted = config.cooperative                        ? grid.clusters
+                : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
+                : schedule.kind == Schedule::Kind::timed  ? timekeeper->resident_clusters(program, config)
+                                                          : 1;
   findings.begin(instructions);
   observers.tell(&Observer::on_launch, *this, program, config);
+  const auto give_up = [&] {
+    flush_printf();
+    findings.end();
+    clean_up(grid);
+  };
   try {
-    while (true) {
-      while (resident_.size() < wanted && start_one()) {
-      }
-      if (resident_.empty()) break;
-      bool ran = run_pass(program);
-      findings.pass(instructions);
-      for (auto& cluster : resident_) {
-        if (!cluster->finished()) continue;
-        for (auto& cta : cluster->ctas) {
-          observers.tell(&Observer::on_cta_end, *cta);
-          // Shared memory is gone for whoever still reads it.
-          fill_poison(cta->shared.data(), cta->shared.size());
-        }
-        retired.push_back(std::move(cluster));
-      }
-      resident_.erase(std::remove(resident_.begin(), resident_.end(), nullptr), resident_.end());
-      while (retired.size() > kRetiredLimit && engine->step(true)) release_retired();
-      if (!retired.empty()) release_retired();
-      if (ran) continue;
-      // Nobody could run: the engines, then more CTAs, then waits that may fail, then it is a deadlock.
-      if (resident_.empty()) continue;
-      bool stuck = true;
-      for (auto& cluster : resident_)
-        for (auto& cta : cluster->ctas)
-          for (auto& warp : cta->warps) stuck = stuck && warp->stuck();
-      if (!stuck) continue;
-      if (engine->step(true)) continue;
-      if (start_one()) {
-        wanted = std::max<uint64_t>(wanted, resident_.size());
-        continue;
-      }
-      if (effects != effects_at_force) forced_rounds = 0;
-      effects_at_force = effects;
-      int forced = 0;
-      if (forced_rounds++ < kForcedRounds)
-        for (auto& cluster : resident_)
-          for (auto& cta : cluster->ctas)
-            for (auto& warp : cta->warps) forced += warp->force_failures();
-      if (forced == 0) report_deadlock(program);
-    }
-    engine->drain();
-    clean_up();
+    run(grid);
+    clean_up(grid);
   } catch (const Fault& fault) {
     observers.tell(&Observer::on_fault, *this, fault.finding());
     give_up();

@@ -57,7 +57,7 @@ uint64_t GlobalMemory::allocate(uint64_t bytes, const std::string& name, uint64_
   a.bytes = bytes;
   a.name = name;
   a.host = backing_ + offset;
-  fill_poison(a.host, bytes);
+  fill_poison(a.host, (bytes + 3) / 4 * 4);  // to the end of its last word
   in_use_ += bytes;
   allocations_[a.address] = a;
   return a.address;
@@ -69,6 +69,7 @@ void GlobalMemory::add_host_range(void* host, uint64_t bytes, const std::string&
   a.bytes = bytes;
   a.name = name;
   a.host = static_cast<std::byte*>(host);
+  host_ranges_ += allocations_.count(a.address) == 0;
   allocations_[a.address] = a;
 }
 
@@ -84,6 +85,8 @@ bool GlobalMemory::release(uint64_t address) {
     if (last > first) madvise(backing_ + first, last - first, MADV_DONTNEED);
     free_.insert({rounded, offset});
     in_use_ -= a.bytes;
+  } else {
+    --host_ranges_;
   }
   allocations_.erase(it);
   last_bytes_ = 0;
@@ -102,6 +105,14 @@ const Allocation* GlobalMemory::find(uint64_t address, uint64_t bytes) {
   last_host_ = a.host;
   last_constant_ = a.constant;
   return &a;
+}
+
+std::byte* GlobalMemory::word_at(uint64_t address) {
+  auto it = allocations_.upper_bound(address);
+  if (it == allocations_.begin()) return nullptr;
+  const Allocation& a = std::prev(it)->second;
+  if (address - a.address >= a.bytes || a.bytes - (address - a.address) >= 4) return nullptr;
+  return find(a.address, a.bytes)->host + (address - a.address);
 }
 
 bool GlobalMemory::name_matrix(uint64_t address, const std::string& name, uint64_t columns,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emulator/machine/observer.hpp"
@@ -72,6 +73,7 @@ struct Wait {
   // A wait that may return False instead (mbarrier.try_wait, test_wait): finish sees forced == true then.
   bool may_fail = false;
   bool forced = false;
+  uint64_t alarm = 0;            // emulated time at which it ends by itself; 0: it does not
   uint64_t a = 0, b = 0, c = 0;  // the executor's own data
 };
 
@@ -89,6 +91,23 @@ struct Group {
   State state = State::ready;
   uint64_t stamp = 0;  // when it last ran
   Wait wait;
+};
+
+// A warp that does nothing another could see, and whose whole state comes back, goes round a loop: it polls. It will do so
+// for ever, unless something changes outside of it; then it goes round once, to see whether that is what it waits for.
+// The state after a power-of-two number of turns is kept, and compared with every later one.
+struct Spin {
+  uint64_t idle = 0;  // instructions since it did something that others can see
+  uint64_t saved_hash = 0, saved_effects = 0, turns = 0, next_save = 1;
+  bool found = false;
+  uint64_t since_saved = 0;  // instructions
+  uint64_t lap = 0;          // instructions once round, or a few times: the first lap is looked at closely
+  bool shortest = false;
+  uint64_t lap_done = 0, lap_effects = 0;
+  uint64_t seen_effects = 0;  // what it looked at after that was all as before
+
+  // Begins a lap, or goes on with it; so many instructions until the state is to be looked at.
+  uint64_t next_look(uint64_t effects);
 };
 
 class Warp {
@@ -109,6 +128,8 @@ class Warp {
   bool stuck();
   // Makes waits that may fail return False. Returns how many.
   int force_failures();
+  // When the first of its sleeping groups wakes up, 0 when none sleeps. A warp that is known to spin sleeps in vain.
+  uint64_t next_alarm() const;
 
   // ---- for executors
   template <class T>
@@ -135,9 +156,13 @@ class Warp {
   }  // stable name of a register of the current frame
 
   Group* current = nullptr;  // the group that executes
+  uint64_t now() const;      // emulated time: what %clock64 and %globaltimer read, and nanosleep counts in
   const Inst& instruction(const Group& g) const { return program.code[g.pc]; }
 
+  // The group waits; with a mask, only those lanes of it do, and the others go on behind the instruction, but for those of
+  // `again`, which execute it next.
   Flow block(const Wait& wait);
+  Flow block(const Wait& wait, uint32_t mask, uint32_t again = 0);
   Flow jump(uint32_t target);                    // whole group
   Flow branch(uint32_t taken, uint32_t target);  // lanes `taken` of the group; the rest falls through
   // Each lane of `mask` to its own pc (and frame): ret, indirect calls.
@@ -161,14 +186,15 @@ class Warp {
   [[noreturn]] void fault(const Inst& inst, int lane, Finding finding) const;
   [[noreturn]] void fault(const Inst& inst, int lane, Id id, const std::string& title,
                           const std::string& why = "", const std::string& hint = "") const;
+  // Adds a finding at this instruction that does not end the launch.
+  void report(const Inst& inst, int lane, Finding finding) const;
   std::string where(const Inst& inst, int lane) const;  // "file:line  CTA (0,0,0) warp 1 lane 0"
 
   const std::array<Group, 33>& groups() const { return groups_; }
   int group_count() const { return group_count_; }
 
-  unsigned registers = 0;          // a thread's, as setmaxnreg left them
-  Observers watchers;              // of every instruction
-  uint64_t idle_instructions = 0;  // executed since anything observable changed
+  unsigned registers = 0;  // a thread's, as setmaxnreg left them
+  Observers watchers;      // of every instruction
 
   // bar.warp.sync: lanes that have arrived, per member mask
   struct WarpBarrier {
@@ -191,9 +217,8 @@ class Warp {
   uint64_t stamp_ = 0;
   int back_branches_ = 0;
   bool take_turns_ = false;
-  // endless loops: the state at a power-of-two number of slices, compared with later ones
-  uint64_t seen_effects_ = 0, saved_hash_ = 0, slices_ = 0, next_save_ = 1;
-  bool spinning_ = false;
+  int executed_ = 0;  // instructions, in this turn
+  Spin spin_;
 
   FrameHead& head(uint32_t frame) { return *reinterpret_cast<FrameHead*>(frame_at(frame)); }
   uint32_t take_frame(uint32_t function, uint32_t mask, const Inst& inst);
@@ -206,7 +231,21 @@ class Warp {
   void remove_empty();
   Group& add_group(uint32_t mask, uint32_t pc, uint32_t frame);
   uint64_t state_hash() const;
-  void watch_for_endless_loop(int executed);
+  bool rests() const;  // it would only go round its loop once more
+  void watch_for_spin(int executed, uint64_t effects_before);
+};
+
+// A lane of a warp at an instruction.
+struct At {
+  Warp& warp;
+  const Inst& inst;
+  int lane;
+
+  template <class... Words>
+  [[noreturn]] void fault(Words&&... words) const {
+    warp.fault(inst, lane, std::forward<Words>(words)...);
+  }
+  void report(Finding finding) const { warp.report(inst, lane, std::move(finding)); }
 };
 
 }  // namespace emu

@@ -95,4 +95,7 @@ std::vector<Form> st_async_forms();  // and red.async
 std::vector<Form> matrix_forms();    // ldmatrix, stmatrix, movmatrix
 std::vector<Form> wgmma_forms();
 
+// An instruction that no row matches, of a family that is known: executing it is an error. False: it is not known.
+bool decode_not_emulated(Decoder& decoder, Inst& inst);
+
 }  // namespace emu

@@ -81,6 +81,13 @@ SourceLine Program::line_of(int32_t source) const {
   return line_of(at);
 }
 
+std::string Program::short_name(const Inst& inst) const {
+  if (inst.source < 0) return "";
+  const Instruction& text = *sources[static_cast<size_t>(inst.source)];
+  const bool barrier = text.opcode == "mbarrier" || text.opcode == "bar" || text.opcode == "barrier";
+  return barrier && !text.modifiers.empty() ? text.opcode + "." + text.modifiers[0] : text.opcode;
+}
+
 Decoder::Decoder(const Module& module, Program& program, const SymbolTable& symbols)
     : module_(module), program_(program), symbols_(symbols) {}
 
@@ -138,8 +145,8 @@ uint32_t Decoder::function_of(const std::string& name) {
   if (it != program_.function_index.end()) return it->second;
   const Function* f = module_.find_function(name);
   if (!f || !f->has_body)
-    refuse("function " + name + " has no body in this module",
-           "compile without -rdc, or define the function in this file");
+    refuse("no object of this program defines the function " + name,
+           "link the object that does: nvcc -dlink, with all of them (-rdc=true)");
   uint32_t index = static_cast<uint32_t>(program_.functions.size());
   program_.functions.emplace_back();
   program_.functions.back().name = name;
@@ -247,14 +254,15 @@ void Decoder::decode_instruction(const Instruction& in) {
     inst.guard = predicate(p);
   }
   Match match;
-  if (!find_form(in, &match)) {
+  const bool found = find_form(in, &match);
+  if (!found && !decode_not_emulated(*this, inst)) {
     std::string known;
     for (const Form* f : forms_of(in.opcode)) known += (known.empty() ? "" : ", ") + std::string(f->pattern);
     if (known.size() > 400) known = known.substr(0, 397) + "...";
     refuse("instruction " + in.full_name() + " is not supported",
            known.empty() ? "" : "forms of " + in.opcode + " that are: " + known);
   }
-  match.form->decode(*this, match, inst);
+  if (found) match.form->decode(*this, match, inst);
   if (!inst.exec) refuse("instruction " + in.full_name() + " was not decoded");
   for (size_t i = fixups_before; i < fixups_.size(); ++i)
     if (!fixups_[i].list) fixups_[i].inst = static_cast<uint32_t>(program_.code.size());

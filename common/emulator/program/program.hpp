@@ -70,7 +70,8 @@ struct Inst {
   uint8_t count = 1;    // vector elements
   Space space = Space::generic;
   Class cls = Class::other;
-  uint32_t flags = 0;  // family specific
+  bool arrives = false;  // an arrive on an mbarrier, in whatever form
+  uint32_t flags = 0;    // family specific
   const Extra* extra = nullptr;
   int32_t source = -1;  // index into Program::sources
 };
@@ -98,6 +99,7 @@ struct Program {
   uint32_t param_bytes = 0;
   uint32_t shared_static_bytes = 0;  // from kSharedBase; dynamic shared memory follows
   uint32_t shared_dynamic_align = 16;
+  bool uses_reserved_shared = false;               // from kReservedShared
   std::map<std::string, uint32_t> shared_symbols;  // name -> address in the shared window
   bool has_calls = false;
   unsigned max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
@@ -108,7 +110,8 @@ struct Program {
   Names names;
 
   SourceLine line_of(const Inst& inst) const;
-  SourceLine line_of(int32_t source) const;  // an index into sources; -1: no line
+  SourceLine line_of(int32_t source) const;        // an index into sources; -1: no line
+  std::string short_name(const Inst& inst) const;  // for a report: "mbarrier.try_wait", "bar.sync", "wgmma"
   // "a[2]", "full_bar[1]", "tile+1024" for a shared address; hex when no variable is there.
   std::string shared_name(uint32_t address) const { return names.shared(address); }
   // The same, where the address is an mbarrier's: an array there is one of mbarriers.
@@ -117,6 +120,9 @@ struct Program {
 
 // The shared window of a CTA starts with 1 KiB that belongs to the system (compute capability 9.0).
 constexpr uint32_t kSharedBase = 1024;
+// The part of it that a kernel may use which asks for %reserved_smem_offset_1: cooperative groups of several warps keep
+// up to 288 bytes there, and rely on zeros in the beginning.
+constexpr uint32_t kReservedShared = 512;
 
 // The head of a frame of registers. All lanes of a frame are in the same function; each has its own way back.
 struct FrameHead {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "emulator/findings/report.hpp"
 #include "emulator/ptx/parser.hpp"
@@ -205,9 +206,7 @@ void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
       next();
       parse_registers(f);
     } else if (t.text == ".pragma") {
-      next();
-      next();
-      expect(";");
+      parse_pragma();
     } else if (t.text == ".shared" || t.text == ".local" || t.text == ".param" || t.text == ".global" ||
                t.text == ".const") {
       next();
@@ -219,7 +218,11 @@ void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
       Variable head = parse_variable_head(space, false);
       do {
         Variable v = parse_declarator(head);
-        v.name = declare(v.name);
+        const std::string name = v.name;
+        v.name = declare(name);
+        // Unlike registers, these may have another function's variable of the same name beside them.
+        if (space != Space::local && space != Space::param && !module_names_.insert(v.name).second)
+          v.name = scopes_[scope_].names[name] = v.name + "$of" + f.name;
         if (space == Space::global || space == Space::constant)
           module.variables.push_back(v);
         else
@@ -246,9 +249,20 @@ void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
   scope_of.push_back(scope_);
 }
 
+// .pragma "used_bytes_mask 4095"; is about the load that follows. The others are the compiler's.
+void Parser::parse_pragma() {
+  static const std::string kUsedBytes = "used_bytes_mask ";
+  next();
+  const Token t = next();
+  if (t.text.compare(0, kUsedBytes.size(), kUsedBytes) == 0)
+    used_bytes_ = static_cast<uint32_t>(std::strtoul(t.text.c_str() + kUsedBytes.size(), nullptr, 0));
+  expect(";");
+}
+
 Instruction Parser::parse_instruction() {
   Instruction in;
   in.loc = current_loc_;
+  in.used_bytes = std::exchange(used_bytes_, 0);
   if (accept("@")) {
     in.guard_negated = accept("!");
     std::string name = word("a predicate register");

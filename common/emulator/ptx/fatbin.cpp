@@ -6,14 +6,16 @@
 #include <cstring>
 
 #include "emulator/findings/report.hpp"
+#include "emulator/ptx/decompress.hpp"
 
 namespace emu {
 namespace {
 
 constexpr uint32_t kWrapperMagic = 0x466243B1, kContainerMagic = 0xBA55ED50;
 constexpr size_t kWrapperBytes = 24, kContainerHeader = 16, kEntryHeader = 64;
-constexpr const char* kBuildAdvice =
-    "compile with -gencode arch=compute_90a,code=[compute_90a,sm_90a] --no-compress";
+constexpr uint64_t kLargestText = 256ull << 20;
+constexpr size_t kMostObjects = 1 << 16;
+constexpr const char* kBuildAdvice = "compile with -gencode arch=compute_90a,code=[compute_90a,sm_90a]";
 
 [[noreturn]] void refuse(const std::string& title, const std::string& why, const std::string& hint) {
   Finding finding(Id::fat_binary);
@@ -118,6 +120,8 @@ std::vector<FatbinEntry> fatbin_entries(const uint8_t* container, size_t availab
     e.flags = read<uint64_t>(p + 40);
     if (compressed && !(e.flags & (kFatbinLz4 | kFatbinZstd)))
       damaged(which + " is compressed in a way that its flags " + hex(e.flags) + " do not name");
+    e.compressed_bytes = compressed;
+    if (compressed) e.text_bytes = read<uint64_t>(p + 56);
     e.payload = at + entry_header;
     e.payload_bytes = static_cast<size_t>(payload);
     entries.push_back(e);
@@ -125,6 +129,22 @@ std::vector<FatbinEntry> fatbin_entries(const uint8_t* container, size_t availab
   }
   return entries;
 }
+
+namespace {
+
+std::string decompressed(const FatbinEntry& e, const uint8_t* payload) {
+  const Compression c = e.flags & kFatbinLz4 ? Compression::lz4 : Compression::zstandard;
+  if (e.text_bytes > kLargestText)
+    damaged("its PTX claims " + std::to_string(e.text_bytes) + " bytes once it is decompressed");
+  std::string text, why, missing;
+  if (decompress(c, payload, e.compressed_bytes, static_cast<size_t>(e.text_bytes), text, why, missing))
+    return text;
+  if (missing.empty()) damaged("its compressed PTX cannot be read: " + why);
+  refuse(std::string("the program's PTX is compressed, and the library for ") + name_of(c) + " is not there",
+         why, "install " + missing + ", or add --no-compress to the flags of nvcc");
+}
+
+}  // namespace
 
 std::string ptx_of_fatbin(const uint8_t* container, size_t available) {
   std::vector<FatbinEntry> entries = fatbin_entries(container, available);
@@ -134,31 +154,41 @@ std::string ptx_of_fatbin(const uint8_t* container, size_t available) {
   if (!best)
     refuse("the program carries no PTX that compute capability 9.0 can run; it carries " + list_of(entries),
            "the emulator executes PTX, not machine code", kBuildAdvice);
-  if (best->flags & (kFatbinLz4 | kFatbinZstd))
-    refuse(std::string("the program's PTX is compressed (") +
-               (best->flags & kFatbinLz4 ? "LZ4" : "Zstandard") + ")",
-           "nvcc compresses device code unless it is told not to",
-           std::string("add --no-compress to the flags of nvcc: ") + kBuildAdvice);
-  const uint8_t* text = container + best->payload;
-  const uint8_t* end = std::find(text, text + best->payload_bytes, uint8_t{0});
-  if (end == text + best->payload_bytes) damaged("the PTX text has no end");
-  return std::string(text, end);
+  const uint8_t* payload = container + best->payload;
+  const std::string text = best->compressed_bytes ? decompressed(*best, payload)
+                                                  : std::string(payload, payload + best->payload_bytes);
+  const size_t end = text.find('\0');
+  if (end == std::string::npos) damaged("the PTX text has no end");
+  return text.substr(0, end);
 }
 
-std::string ptx_of_wrapper(const void* wrapper) {
+std::vector<std::string> ptx_of_wrapper(const void* wrapper) {
   size_t available = wrapper ? readable_from(wrapper) : 0;
   if (available < kWrapperBytes)
     damaged("there is no wrapper at " + hex(reinterpret_cast<uintptr_t>(wrapper)));
   auto* bytes = static_cast<const uint8_t*>(wrapper);
   if (read<uint32_t>(bytes) != kWrapperMagic)
     damaged("its wrapper begins with " + hex(read<uint32_t>(bytes)) + " instead of " + hex(kWrapperMagic));
-  if (read<uint32_t>(bytes + 4) != 1)
-    damaged("its wrapper has version " + std::to_string(read<uint32_t>(bytes + 4)) +
-            ", and only version 1 is known");
-  auto* container = reinterpret_cast<const uint8_t*>(read<uint64_t>(bytes + 8));
-  available = readable_from(container);
-  if (!available) damaged("its wrapper points outside the program");
-  return ptx_of_fatbin(container, available);
+  const uint32_t version = read<uint32_t>(bytes + 4);
+  if (version != 1 && version != 2)
+    damaged("its wrapper has version " + std::to_string(version) + ", and only versions 1 and 2 are known");
+  const auto text_at = [](uint64_t address) {
+    auto* container = reinterpret_cast<const uint8_t*>(address);
+    const size_t there = readable_from(container);
+    if (!there) damaged("its wrapper points outside the program");
+    return ptx_of_fatbin(container, there);
+  };
+  if (version == 1) return {text_at(read<uint64_t>(bytes + 8))};
+  // Linked: machine code made by the device linker, and a list of the objects' own containers that ends with a null.
+  auto* list = reinterpret_cast<const uint8_t*>(read<uint64_t>(bytes + 16));
+  const size_t most = std::min(readable_from(list) / sizeof(uint64_t), kMostObjects);
+  std::vector<std::string> texts;
+  for (size_t i = 0;; ++i) {
+    if (i == most) damaged("its list of linked objects has no end");
+    const uint64_t address = read<uint64_t>(list + i * sizeof(uint64_t));
+    if (!address) return texts;
+    texts.push_back(text_at(address));
+  }
 }
 
 }  // namespace emu

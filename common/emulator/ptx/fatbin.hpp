@@ -17,6 +17,8 @@ struct FatbinEntry {
   uint64_t flags = 0;
   size_t payload = 0;  // offset in the container
   size_t payload_bytes = 0;
+  size_t compressed_bytes = 0;  // of the payload; 0: it is not compressed
+  uint64_t text_bytes = 0;      // once decompressed
 };
 
 constexpr uint64_t kFatbinLz4 = 0x2000, kFatbinZstd = 0x8000, kFatbinArchSpecific = 0x100000,
@@ -26,10 +28,12 @@ constexpr uint64_t kFatbinLz4 = 0x2000, kFatbinZstd = 0x8000, kFatbinArchSpecifi
 std::vector<FatbinEntry> fatbin_entries(const uint8_t* container, size_t available);
 
 // The PTX text that fits compute capability 9.0 best: sm_90a, then sm_90, then the nearest older one.
-// Throws Fault ("fat-binary") when the container is damaged, holds no such PTX, or holds it compressed.
+// Throws Fault ("fat-binary") when the container is damaged, holds no such PTX, or holds it compressed and the library
+// that decompresses it is not there.
 std::string ptx_of_fatbin(const uint8_t* container, size_t available);
 
-// As above for what __cudaRegisterFatBinary gets: a wrapper in this process that points at the container.
-std::string ptx_of_wrapper(const void* wrapper);
+// As above for what __cudaRegisterFatBinary gets: a wrapper in this process. It points at a container, or, behind
+// nvcc's device linker, at those of all the objects that were linked (-rdc=true): one text for each.
+std::vector<std::string> ptx_of_wrapper(const void* wrapper);
 
 }  // namespace emu

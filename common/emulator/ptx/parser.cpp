@@ -281,8 +281,9 @@ std::vector<Variable> Parser::parse_parameters() {
   return out;
 }
 
-void Parser::parse_function(bool is_entry, bool external) {
+void Parser::parse_function(bool is_entry, bool external, Linkage linkage) {
   Function f;
+  f.linkage = linkage;
   const Token start = peek();
   f.is_entry = is_entry;
   f.ptx_line = start.line;
@@ -339,6 +340,7 @@ void Parser::parse_function(bool is_entry, bool external) {
 
 Module Parser::parse() {
   bool external = false;
+  Linkage linkage = Linkage::local;
   while (peek().kind != Token::Kind::end) {
     const Token t = peek();
     if (t.kind != Token::Kind::word) error("expected a directive");
@@ -366,19 +368,19 @@ Module Parser::parse() {
     } else if (d == ".pragma") {
       next();
       expect(";");
-    } else if (d == ".extern") {
-      external = true;
-      continue;
-    } else if (d == ".visible" || d == ".weak" || d == ".common") {
+    } else if (d == ".extern" || d == ".visible" || d == ".weak" || d == ".common") {
+      external = d == ".extern";
+      linkage = d == ".weak" || d == ".common" ? Linkage::weak : Linkage::visible;
       continue;
     } else if (d == ".entry" || d == ".func") {
-      parse_function(d == ".entry", external);
+      parse_function(d == ".entry", external, linkage);
     } else if (d == ".global" || d == ".const" || d == ".shared") {
       Space space = d == ".global" ? Space::global : d == ".const" ? Space::constant : Space::shared;
       Variable head = parse_variable_head(space, external);
       do {
         const Token name = peek();
         Variable v = parse_declarator(head);
+        v.linkage = linkage;
         if (!external && !module_names_.insert(v.name).second) error_at(name, v.name + " is declared twice");
         module.variables.push_back(std::move(v));
       } while (accept(","));
@@ -390,6 +392,7 @@ Module Parser::parse() {
       error_at(t, "directive " + d + " is not supported");
     }
     external = false;
+    linkage = Linkage::local;
   }
   if (module.target.empty()) error("this is not a PTX module: it has no .target");
   resolve_function_names();

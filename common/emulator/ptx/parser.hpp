@@ -60,7 +60,7 @@ class Parser {
   void parse_initial(Variable& v, const uint64_t* dimensions, size_t count);
   void parse_initial_value(Variable& v);
   std::vector<Variable> parse_parameters();
-  void parse_function(bool is_entry, bool external);
+  void parse_function(bool is_entry, bool external, Linkage linkage);
 
   // ---- function bodies (body_parser.cpp)
   struct Range {  // .reg .b32 %r<count>
@@ -81,12 +81,14 @@ class Parser {
   int scope_ = 0;
   Function* function_ = nullptr;  // whose body is read
   int current_loc_ = -1;
+  uint32_t used_bytes_ = 0;  // of the next instruction
 
   void parse_body(Function& f);
   void parse_statement(Function& f, std::vector<int>& scope_of);
   void parse_registers(Function& f);
   bool parse_name(Function& f, const std::string& declared);
   void parse_label_directive(Function& f, const std::string& label);
+  void parse_pragma();
   Instruction parse_instruction();
   Operand parse_operand();
   Operand parse_simple_operand();

@@ -58,7 +58,8 @@ struct Instruction {
   std::string guard;  // predicate register or empty
   bool guard_negated = false;
   int ptx_line = 0;
-  int loc = -1;  // index into Module::locs
+  int loc = -1;             // index into Module::locs
+  uint32_t used_bytes = 0;  // of a load, as .pragma "used_bytes_mask" says: bit i stands for byte i; 0: all
 
   std::string full_name() const;  // "mbarrier.try_wait.parity.shared::cta.b64"
 };
@@ -70,8 +71,12 @@ struct Relocation {
   bool generic = false;  // initialiser was written generic(symbol)
 };
 
+// Who may refer to a name (PTX ISA 11.6): its module alone, or the others it is linked with.
+enum class Linkage { local, visible, weak };
+
 struct Variable {
   std::string name;
+  Linkage linkage = Linkage::local;
   Space space = Space::global;
   Type type = Type::none;
   unsigned align = 1;
@@ -90,6 +95,7 @@ struct NamedMember {
 
 struct Function {
   std::string name;
+  Linkage linkage = Linkage::local;
   bool is_entry = false;
   bool has_body = false;
   std::vector<Variable> params, returns;

@@ -7,8 +7,10 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "emulator/findings/report.hpp"
+#include "emulator/runtime/background.hpp"
 #include "emulator/runtime/device.hpp"
 
 namespace emu::runtime {
@@ -24,7 +26,7 @@ struct Binary {
 struct Kernel {
   std::string name;
   Binary* binary = nullptr;
-  const Program* program = nullptr;  // null until its binary is loaded
+  const Program* program = nullptr;  // null until its binary is loaded, and when it is refused
   uint32_t max_dynamic_shared = 0;   // what cudaFuncSetAttribute allowed; 0: the 48 KiB that need no asking
   int carveout = -1;
   bool non_portable_cluster = false;
@@ -64,6 +66,13 @@ class Context {
   }
   cudaError_t seen_fault() const { return fault_seen_ ? fault_ : cudaSuccess; }
 
+  // Runs a grid to its end, or until it waits for the host; then finish_launch() is for its end.
+  void launch(const Kernel& kernel, LaunchConfig config, void* const* args);
+  void finish_launch();
+
+  // A kernel without a program: the error of a call that needs it. A launch ends the device's work with it.
+  cudaError_t refuse(const Kernel& kernel, bool launch);
+
   // Null when `function` is no kernel of this program.
   Kernel* find_kernel(const void* function);
   Symbol* find_symbol(const void* variable);
@@ -78,8 +87,11 @@ class Context {
  private:
   cudaError_t fault_ = cudaSuccess;
   bool fault_seen_ = false;
+  Background background_;
+  const Kernel* launched_ = nullptr;
 
-  std::string ptx_of(const Binary& b);
+  void fault_of_launch(const Fault& fault);
+  std::vector<std::string> ptx_of(const Binary& b);
 };
 
 // The error code that a program sees for a finding.
@@ -101,12 +113,14 @@ inline cudaError_t remember(cudaError_t error) {
   return error;
 }
 
-// The body of a runtime call that needs the device: one call at a time, modules loaded, no fault pending.
+// The body of a runtime call that needs the device: one call at a time, modules loaded, no launch under way, no fault
+// pending.
 template <class F>
 cudaError_t device_call(F&& body) {
   Context& context = Context::instance();
   std::lock_guard<std::recursive_mutex> lock(context.mutex);
   context.load_modules();
+  context.finish_launch();
   if (cudaError_t fault = context.surface_fault()) return remember(fault);
   ++context.device_calls;
   return remember(body(context));

@@ -4,8 +4,9 @@
 #include <cstring>
 
 #include "emulator/checker/checker.hpp"
-#include "emulator/ptx/parser.hpp"
+#include "emulator/ptx/link.hpp"
 #include "emulator/runtime/environment.hpp"
+#include "emulator/timed/timing.hpp"
 #include "emulator/trace/recorder.hpp"
 
 namespace emu {
@@ -14,6 +15,7 @@ namespace {
 // What cooperative groups' grid synchronisation finds at %envreg1/%envreg2: the size of the workspace, then the
 // barrier word of the grid, zero at the start of every launch.
 constexpr uint32_t kWorkspaceBytes = 256;
+constexpr uint64_t kLargestVariables = 2ull << 30;  // of a module, all together
 
 [[noreturn]] void module_fault(const Variable& v, const std::string& title, const std::string& hint) {
   Finding finding(Id::module_variable);
@@ -24,16 +26,40 @@ constexpr uint32_t kWorkspaceBytes = 256;
   throw Fault(finding);
 }
 
+std::vector<Module> parse_all(const std::vector<std::string>& texts) {
+  std::vector<Module> modules;
+  for (const std::string& text : texts) modules.push_back(parse_ptx(text));
+  return modules;
+}
+
 }  // namespace
 
-LoadedModule::LoadedModule(GlobalMemory& memory, const std::string& ptx, const std::set<std::string>& managed)
-    : memory_(memory), module_(std::make_unique<Module>(parse_ptx(ptx))) {
+LoadedModule::LoadedModule(GlobalMemory& memory, const std::vector<std::string>& ptx,
+                           const std::set<std::string>& managed)
+    : memory_(memory), module_(std::make_unique<Module>(link_modules(parse_all(ptx)))) {
+  const auto has_address = [](const Variable& v) {
+    return v.space == Space::global || v.space == Space::constant;
+  };
+  uint64_t bytes = 0;
   for (const Variable& v : module_->variables)
-    if (v.space == Space::global || v.space == Space::constant) place(v, managed.count(v.name) != 0);
+    if (has_address(v) && (bytes += v.bytes) > kLargestVariables)
+      module_fault(v, "the variables of this module take more than 2 GiB, up to " + v.name,
+                   "allocate large arrays with cudaMalloc");
+  for (const Variable& v : module_->variables)
+    if (has_address(v)) place(v, managed.count(v.name) != 0);
   for (const Variable& v : module_->variables)
     if (variables_.count(v.name)) initialise(v);
   for (const Function& f : module_->functions)
-    if (f.is_entry && f.has_body) kernels_[f.name] = decode(*module_, f, symbols_);
+    if (f.is_entry && f.has_body) decode_kernel(f);
+}
+
+void LoadedModule::decode_kernel(const Function& kernel) {
+  try {
+    kernels_[kernel.name] = decode(*module_, kernel, symbols_);
+  } catch (const Fault& refusal) {
+    if (Report::instance().strictness == Strictness::lesson) throw;
+    refused_.insert({kernel.name, refusal.finding()});
+  }
 }
 
 LoadedModule::~LoadedModule() {
@@ -47,8 +73,8 @@ LoadedModule::~LoadedModule() {
 
 void LoadedModule::place(const Variable& v, bool managed) {
   if (v.external)
-    module_fault(v, "variable " + v.name + " is defined in another file",
-                 "define it in this file: device code of several files is not linked together (-rdc=true)");
+    module_fault(v, "no object of this program defines the variable " + v.name,
+                 "link the object that does: nvcc -dlink, with all of them (-rdc=true)");
   DeviceVariable d;
   d.bytes = v.bytes;
   d.constant = v.space == Space::constant;
@@ -88,6 +114,11 @@ void LoadedModule::initialise(const Variable& v) {
 const Program* LoadedModule::kernel(const std::string& name) const {
   auto it = kernels_.find(name);
   return it == kernels_.end() ? nullptr : it->second.get();
+}
+
+const Finding* LoadedModule::refusal(const std::string& name) const {
+  auto it = refused_.find(name);
+  return it == refused_.end() ? nullptr : &it->second;
 }
 
 const DeviceVariable* LoadedModule::variable(const std::string& name) const {
@@ -132,6 +163,11 @@ Device::Device() {
   machine.schedule = env.schedule;
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
+  if (env.schedule.kind == Schedule::Kind::timed) {  // first: what the others see happens at its time
+    timing_ = std::make_unique<timed::Timing>(machine);
+    machine.timekeeper = timing_.get();
+    machine.observers.add(*timing_);
+  }
   machine.observers.add(statistics);
   machine.observers.add(overlap);
   // Before the checker, so that what it finds in an event is recorded behind that event.
@@ -146,7 +182,7 @@ Device::Device() {
   workspace_ = machine.memory.allocate(kWorkspaceBytes, "grid synchronisation workspace");
 }
 
-LoadedModule& Device::load(const std::string& ptx, const std::set<std::string>& managed) {
+LoadedModule& Device::load(const std::vector<std::string>& ptx, const std::set<std::string>& managed) {
   return modules_.emplace_back(machine.memory, ptx, managed);
 }
 

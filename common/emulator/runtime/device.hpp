@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/overlap.hpp"
@@ -23,6 +24,9 @@ class Checker;
 namespace trace {
 class Recorder;
 }
+namespace timed {
+class Timing;
+}
 
 // A .global or .const variable of a loaded module.
 struct DeviceVariable {
@@ -31,16 +35,19 @@ struct DeviceVariable {
   void* managed = nullptr;  // __managed__: the host's pointer, equal to the address
 };
 
-// One PTX text on the device: all variables allocated and initialised, all kernels decoded.
+// The PTX of one module on the device, of several objects where they were linked: all variables allocated and initialised, all kernels decoded.
 class LoadedModule {
  public:
-  // Variables named in `managed` live in host memory. Throws Fault when the text has a syntax error or uses
-  // anything that is not supported.
-  LoadedModule(GlobalMemory& memory, const std::string& ptx, const std::set<std::string>& managed = {});
+  // Variables named in `managed` live in host memory. Throws Fault when the text has a syntax error. A kernel that uses
+  // anything that is not supported is refused by itself; in a program of the lessons, the module is.
+  LoadedModule(GlobalMemory& memory, const std::vector<std::string>& ptx,
+               const std::set<std::string>& managed = {});
   ~LoadedModule();
   LoadedModule(const LoadedModule&) = delete;
 
-  const Program* kernel(const std::string& name) const;           // null when there is none
+  const Program* kernel(const std::string& name) const;  // null when there is none
+  // Why a kernel can't be executed: it uses what is not supported. Null when there is no such kernel, or it can.
+  const Finding* refusal(const std::string& name) const;
   const DeviceVariable* variable(const std::string& name) const;  // null when there is none
   const std::map<std::string, std::unique_ptr<Program>>& kernels() const { return kernels_; }
   const Module& module() const { return *module_; }
@@ -52,7 +59,9 @@ class LoadedModule {
   SymbolTable symbols_;
   std::map<std::string, DeviceVariable> variables_;
   std::map<std::string, std::unique_ptr<Program>> kernels_;
+  std::map<std::string, Finding> refused_;
 
+  void decode_kernel(const Function& kernel);
   void place(const Variable& v, bool managed);
   void initialise(const Variable& v);
 };
@@ -74,8 +83,9 @@ class Device {
   Overlap overlap{statistics.stats()};
 
   const trace::Recorder* recorder() const { return recorder_.get(); }
+  const timed::Timing* timing() const { return timing_.get(); }
 
-  LoadedModule& load(const std::string& ptx, const std::set<std::string>& managed = {});
+  LoadedModule& load(const std::vector<std::string>& ptx, const std::set<std::string>& managed = {});
   void unload(const LoadedModule& module);
 
   // Fills config.params from args (args[i] points at the i-th argument, as cudaLaunchKernel has it), then runs the
@@ -89,6 +99,7 @@ class Device {
   Device();
   ~Device();
   static bool exists_;
+  std::unique_ptr<timed::Timing> timing_;      // null: the schedule knows no time
   std::unique_ptr<trace::Recorder> recorder_;  // null: no trace was asked for
   std::unique_ptr<check::Checker> checker_;    // null with EMU_CHECK=off
   uint64_t workspace_ = 0;  // of grid synchronisation; the first allocation, so the lowest device address

@@ -1,35 +1,16 @@
 // The driver calls that runtime programs reach through cudaGetDriverEntryPoint or cuGetProcAddress, above all
-// cuTensorMapEncodeTiled. A CUresult has the number of the cudaError_t that means the same.
-#include <cuda.h>
-
+// cuTensorMapEncodeTiled.
 #include <algorithm>
 #include <cstring>
 
 #include "emulator/machine/tensor_map.hpp"
-#include "emulator/runtime/context.hpp"
+#include "emulator/runtime/driver.hpp"
 #include "rules/limits.hpp"
 
 using namespace emu::runtime;
 using namespace rules;
 
 namespace {
-
-CUresult result(cudaError_t error) {
-  return static_cast<CUresult>(error);
-}
-
-void* pointer(CUdeviceptr address) {
-  return reinterpret_cast<void*>(address);
-}
-
-// The driver's functions answer by return value alone: cudaGetLastError does not see them.
-template <class F>
-CUresult apart(F&& f) {
-  cudaError_t before = last_error;
-  cudaError_t error = f();
-  last_error = before;
-  return result(error);
-}
 
 // Elements of several bytes: one byte of every element at a time, the last first, because it reaches furthest.
 template <class T>
@@ -312,6 +293,7 @@ const EntryPoint kEntryPoints[] = {
     {"cuCtxSetCurrent", reinterpret_cast<void*>(cuCtxSetCurrent)},
     {"cuCtxGetDevice", reinterpret_cast<void*>(cuCtxGetDevice)},
     {"cuCtxSynchronize", reinterpret_cast<void*>(cuCtxSynchronize)},
+    {"cuCtxCreate", reinterpret_cast<void*>(cuCtxCreate)},
     {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(cuDevicePrimaryCtxRetain)},
     {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(cuDevicePrimaryCtxRelease)},
     {"cuMemAlloc", reinterpret_cast<void*>(cuMemAlloc)},
@@ -339,6 +321,57 @@ const EntryPoint kEntryPoints[] = {
     {"cuModuleGetGlobal", reinterpret_cast<void*>(cuModuleGetGlobal)},
     {"cuFuncSetAttribute", reinterpret_cast<void*>(cuFuncSetAttribute)},
     {"cuLaunchKernel", reinterpret_cast<void*>(cuLaunchKernel)},
+    {"cuCtxDestroy", reinterpret_cast<void*>(cuCtxDestroy)},
+    {"cuCtxPushCurrent", reinterpret_cast<void*>(cuCtxPushCurrent)},
+    {"cuCtxPopCurrent", reinterpret_cast<void*>(cuCtxPopCurrent)},
+    {"cuMemGetInfo", reinterpret_cast<void*>(cuMemGetInfo)},
+    {"cuMemAllocPitch", reinterpret_cast<void*>(cuMemAllocPitch)},
+    {"cuMemAllocAsync", reinterpret_cast<void*>(cuMemAllocAsync)},
+    {"cuMemFreeAsync", reinterpret_cast<void*>(cuMemFreeAsync)},
+    {"cuMemAllocManaged", reinterpret_cast<void*>(cuMemAllocManaged)},
+    {"cuMemHostAlloc", reinterpret_cast<void*>(cuMemHostAlloc)},
+    {"cuMemAllocHost", reinterpret_cast<void*>(cuMemAllocHost)},
+    {"cuMemFreeHost", reinterpret_cast<void*>(cuMemFreeHost)},
+    {"cuMemHostGetDevicePointer", reinterpret_cast<void*>(cuMemHostGetDevicePointer)},
+    {"cuMemcpy", reinterpret_cast<void*>(cuMemcpy)},
+    {"cuMemcpyAsync", reinterpret_cast<void*>(cuMemcpyAsync)},
+    {"cuStreamCreateWithPriority", reinterpret_cast<void*>(cuStreamCreateWithPriority)},
+    {"cuStreamCreate", reinterpret_cast<void*>(cuStreamCreate)},
+    {"cuStreamDestroy", reinterpret_cast<void*>(cuStreamDestroy)},
+    {"cuStreamQuery", reinterpret_cast<void*>(cuStreamQuery)},
+    {"cuStreamWaitEvent", reinterpret_cast<void*>(cuStreamWaitEvent)},
+    {"cuEventCreate", reinterpret_cast<void*>(cuEventCreate)},
+    {"cuEventDestroy", reinterpret_cast<void*>(cuEventDestroy)},
+    {"cuEventRecord", reinterpret_cast<void*>(cuEventRecord)},
+    {"cuEventQuery", reinterpret_cast<void*>(cuEventQuery)},
+    {"cuEventSynchronize", reinterpret_cast<void*>(cuEventSynchronize)},
+    {"cuEventElapsedTime", reinterpret_cast<void*>(cuEventElapsedTime)},
+    {"cuFuncGetAttribute", reinterpret_cast<void*>(cuFuncGetAttribute)},
+    {"cuFuncSetCacheConfig", reinterpret_cast<void*>(cuFuncSetCacheConfig)},
+    {"cuFuncGetName", reinterpret_cast<void*>(cuFuncGetName)},
+    {"cuOccupancyMaxActiveBlocksPerMultiprocessor",
+     reinterpret_cast<void*>(cuOccupancyMaxActiveBlocksPerMultiprocessor)},
+    {"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+     reinterpret_cast<void*>(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)},
+    {"cuOccupancyMaxPotentialBlockSize", reinterpret_cast<void*>(cuOccupancyMaxPotentialBlockSize)},
+    {"cuOccupancyMaxPotentialBlockSizeWithFlags",
+     reinterpret_cast<void*>(cuOccupancyMaxPotentialBlockSizeWithFlags)},
+    {"cuOccupancyAvailableDynamicSMemPerBlock",
+     reinterpret_cast<void*>(cuOccupancyAvailableDynamicSMemPerBlock)},
+    {"cuOccupancyMaxActiveClusters", reinterpret_cast<void*>(cuOccupancyMaxActiveClusters)},
+    {"cuLaunchKernelEx", reinterpret_cast<void*>(cuLaunchKernelEx)},
+    {"cuLaunchCooperativeKernel", reinterpret_cast<void*>(cuLaunchCooperativeKernel)},
+    {"cuModuleLoad", reinterpret_cast<void*>(cuModuleLoad)},
+    {"cuModuleGetLoadingMode", reinterpret_cast<void*>(cuModuleGetLoadingMode)},
+    {"cuLibraryLoadData", reinterpret_cast<void*>(cuLibraryLoadData)},
+    {"cuLibraryLoadFromFile", reinterpret_cast<void*>(cuLibraryLoadFromFile)},
+    {"cuLibraryUnload", reinterpret_cast<void*>(cuLibraryUnload)},
+    {"cuLibraryGetModule", reinterpret_cast<void*>(cuLibraryGetModule)},
+    {"cuLibraryGetKernel", reinterpret_cast<void*>(cuLibraryGetKernel)},
+    {"cuLibraryGetGlobal", reinterpret_cast<void*>(cuLibraryGetGlobal)},
+    {"cuKernelGetFunction", reinterpret_cast<void*>(cuKernelGetFunction)},
+    {"cuKernelGetAttribute", reinterpret_cast<void*>(cuKernelGetAttribute)},
+    {"cuKernelSetAttribute", reinterpret_cast<void*>(cuKernelSetAttribute)},
     {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(cuTensorMapEncodeTiled)},
     {"cuTensorMapReplaceAddress", reinterpret_cast<void*>(cuTensorMapReplaceAddress)},
 };

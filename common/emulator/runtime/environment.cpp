@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <iterator>
+#include <sstream>
 
 #include "emulator/findings/report.hpp"
+#include "emulator/runtime/context.hpp"
 #include "emulator/runtime/device.hpp"
+#include "emulator/timed/timing.hpp"
 #include "emulator/trace/recorder.hpp"
 
 namespace emu {
@@ -68,15 +70,16 @@ Environment read_environment() {
     try {
       env.schedule = Schedule::from(text);
     } catch (const Fault&) {
-      bad_value("EMU_SCHEDULE", text, "in-order, late, or random:SEED with a whole number as SEED");
+      bad_value("EMU_SCHEDULE", text, "in-order, late, timed, timed:SMS, or random:SEED with whole numbers");
     }
   }
   if (const char* text = std::getenv("EMU_TIME_LIMIT")) {
     char* end = nullptr;
     env.time_limit_s = std::strtod(text, &end);
     if (end == text || *end || !(env.time_limit_s > 0) || env.time_limit_s > 1e9)
-      bad_value("EMU_TIME_LIMIT", text,
-                "a number of seconds greater than 0, for one launch (300 when it is not set)");
+      bad_value(
+          "EMU_TIME_LIMIT", text,
+          "a number of seconds of processor time greater than 0, for one launch (300 when it is not set)");
   }
   if (const char* text = std::getenv("EMU_CHECK")) {
     std::string value = text;
@@ -87,7 +90,9 @@ Environment read_environment() {
   read_trace_window(env);
   if (const char* text = std::getenv("EMU_PTX")) {
     std::ifstream file(text);
-    std::string ptx(std::istreambuf_iterator<char>(file), {});
+    std::ostringstream all;
+    all << file.rdbuf();  // of a folder this fails, where an iterator would throw
+    std::string ptx = all.str();
     if (!file || ptx.empty()) bad_value("EMU_PTX", text, "the path of a file that nvcc -ptx has written");
     env.other_ptx = std::make_shared<OtherPtx>(text, std::move(ptx));
   }
@@ -95,6 +100,7 @@ Environment read_environment() {
 }
 
 void at_end(int status, void*) {
+  runtime::Context::instance().finish_launch();
   const bool written = write_report() & write_trace();
   if (status != 0 || (written && !Report::instance().has_errors())) return;
   std::cout.flush();
@@ -123,9 +129,10 @@ std::string report_json() {
     text += separator + f.json();
     separator = ",\n";
   }
+  const timed::Timing* timing = Device::exists() ? Device::instance().timing() : nullptr;
   return text +
          "],\"stats\":" + (Device::exists() ? Device::instance().statistics.stats().json() : Stats().json()) +
-         "}\n";
+         (timing ? ",\"timed\":" + timing->summary().json() : "") + "}\n";
 }
 
 namespace {

@@ -12,8 +12,8 @@ template <class F>
 cudaError_t with_kernel(const void* function, F&& f) {
   return device_call([&](Context& c) -> cudaError_t {
     Kernel* kernel = c.find_kernel(function);
-    if (!kernel || !kernel->program) return cudaErrorInvalidDeviceFunction;
-    return f(*kernel);
+    if (!kernel) return cudaErrorInvalidDeviceFunction;
+    return kernel->program ? f(*kernel) : c.refuse(*kernel, false);
   });
 }
 

@@ -1,5 +1,5 @@
 // Launching kernels: <<<>>>, cudaLaunchKernel, cudaLaunchKernelEx, cooperative launches.
-// The grid has run to its end when the call returns. What a kernel does wrong shows at the next call that waits.
+// The grid has run to its end when the call returns, or waits for the host (background.hpp). What a kernel does wrong shows at the next call that waits.
 #include <algorithm>
 #include <vector>
 
@@ -47,7 +47,8 @@ cudaError_t check(const Kernel& kernel, const LaunchConfig& config, size_t dynam
 cudaError_t run(Context& context, const void* function, LaunchConfig config, size_t shared, void* const* args,
                 cudaStream_t stream) {
   Kernel* kernel = context.find_kernel(function);
-  if (!kernel || !kernel->program) return cudaErrorInvalidDeviceFunction;
+  if (!kernel) return cudaErrorInvalidDeviceFunction;
+  if (!kernel->program) return context.refuse(*kernel, true);
   if (!valid_stream(stream)) return cudaErrorInvalidResourceHandle;
   if (cudaError_t e = check(*kernel, config, shared)) return e;
   config.dynamic_shared = static_cast<uint32_t>(shared);
@@ -60,13 +61,7 @@ cudaError_t run(Context& context, const void* function, LaunchConfig config, siz
       config.early && context.launch_call + 1 == context.device_calls && context.launch_stream == stream;
   context.launch_call = context.device_calls;
   context.launch_stream = stream;
-  try {
-    Device::instance().launch(*kernel->program, std::move(config), args);
-  } catch (const Fault& fault) {
-    Finding finding = fault.finding();
-    if (finding.kernel.empty()) finding.kernel = kernel->name;
-    context.fault(finding);
-  }
+  context.launch(*kernel, std::move(config), args);
   return cudaSuccess;
 }
 

@@ -20,18 +20,18 @@ Binary* binary(CUmodule module) {
   return nullptr;
 }
 
-// The PTX text of an image. Its size is not handed over: a fat binary says its own.
-std::string ptx_of_image(const void* image) {
+// The PTX texts of an image. Its size is not handed over: a fat binary says its own.
+std::vector<std::string> ptx_of_image(const void* image) {
   uint32_t magic;
   std::memcpy(&magic, image, sizeof magic);
   if (magic == kWrapperMagic) return emu::ptx_of_wrapper(image);
-  if (magic != kContainerMagic) return static_cast<const char*>(image);
+  if (magic != kContainerMagic) return {static_cast<const char*>(image)};
   const auto* bytes = static_cast<const uint8_t*>(image);
   uint16_t header;
   uint64_t entries;
   std::memcpy(&header, bytes + 6, sizeof header);
   std::memcpy(&entries, bytes + 8, sizeof entries);
-  return emu::ptx_of_fatbin(bytes, header + static_cast<size_t>(entries));
+  return {emu::ptx_of_fatbin(bytes, header + static_cast<size_t>(entries))};
 }
 
 CUresult refuse(const emu::Finding& f) {
@@ -109,7 +109,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   k.name = name;
   k.binary = b;
   k.program = b->module ? b->module->kernel(name) : nullptr;
-  if (!k.program) return CUDA_ERROR_NOT_FOUND;
+  if (!k.program && !(b->module && b->module->refusal(name))) return CUDA_ERROR_NOT_FOUND;
   context.kernels.push_back(k);
   Kernel* kernel = &context.kernels.back();
   context.kernel_of.emplace(kernel, kernel);
@@ -126,13 +126,6 @@ CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module,
   if (address) *address = v->address;
   if (bytes) *bytes = v->bytes;
   return CUDA_SUCCESS;
-}
-
-CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
-  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    return static_cast<CUresult>(
-        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, value));
-  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

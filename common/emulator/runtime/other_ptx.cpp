@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <iterator>
 
 #include "emulator/findings/report.hpp"
 
@@ -55,7 +56,11 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 
 OtherPtx::OtherPtx(std::string path, std::string text) : path_(std::move(path)), text_(std::move(text)) {}
 
-std::string OtherPtx::in_place_of(const std::string& own, const std::set<std::string>& kernels) {
+std::string OtherPtx::in_place_of(const std::string& own, const std::set<std::string>& launched) {
+  std::set<std::string> kernels;
+  const std::set<std::string> here = entries(own);
+  std::set_intersection(launched.begin(), launched.end(), here.begin(), here.end(),
+                        std::inserter(kernels, kernels.end()));
   std::string text = text_;
   for (const char* marker : {"_INTERNAL_", "_GLOBAL__N__"})
     replace_all(text, own_prefix(text, marker), own_prefix(own, marker));

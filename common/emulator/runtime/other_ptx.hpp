@@ -10,8 +10,8 @@ class OtherPtx {
  public:
   explicit OtherPtx(std::string path, std::string text);
 
-  // The text for a module that holds `own` and whose host code launches `kernels`: this file's when it has all of
-  // them, `own` when it has none. The prefix that nvcc makes of a file's path and puts into the names of its own
+  // The text in place of `own`, where the host code launches `kernels` of this text or of others: this file's when it has
+  // all of those in `own`, `own` when it has none. The prefix that nvcc makes of a file's path and puts into the names of its own
   // variables (_INTERNAL_..., _GLOBAL__N__...) is taken over from `own`, so that the host finds them.
   // Throws Fault ("ptx-file") when the file has some of the kernels and lacks others.
   std::string in_place_of(const std::string& own, const std::set<std::string>& kernels);

@@ -75,11 +75,18 @@ void Recorder::on_launch(Machine& machine, const Program& program, const LaunchC
   put(config.cluster, current_->cluster);
   lines_.assign(program.sources.size(), -1);
   printed_ = machine.printf_buffer.size();
-  turn_instructions_ = 0;
+  turn_instructions_ = latest_ = 0;
+  if (machine.schedule.kind == Schedule::Kind::timed) current_->unit = "cycle";
+}
+
+// In cycles, a warp may act a little before the one that was told of before it; the record is in order.
+uint64_t Recorder::now() {
+  if (machine_->schedule.kind != Schedule::Kind::timed) return machine_->clock() + turn_instructions_;
+  return latest_ = std::max(latest_, machine_->clock());
 }
 
 void Recorder::keep_if_better() {
-  current_->end = machine_->clock();
+  current_->end = now();
   const bool wanted = window_.launch == 0 || window_.launch == launches_;
   const bool better = !kept_ || (current_->has_error() && !kept_->has_error()) ||
                       (current_->worth_looking_at() && !kept_->worth_looking_at());
@@ -111,7 +118,7 @@ void Recorder::on_finding(const Finding& finding) {
   current_->findings.push_back(finding);
   Event e;
   e.what = "finding";
-  e.time = machine_->clock() + turn_instructions_;
+  e.time = now();
   const auto started = number_of_.find(static_cast<uint64_t>(finding.cta));
   if (finding.cta >= 0 && started != number_of_.end()) e.cta = started->second;
   e.warp = finding.warp;
@@ -188,7 +195,7 @@ Event* Recorder::add(const char* what, const Cta& cta) {
   }
   Event& e = current_->events.emplace_back();
   e.what = what;
-  e.time = machine_->clock() + turn_instructions_;
+  e.time = now();
   e.cta = state->number;
   return &e;
 }
@@ -269,7 +276,7 @@ void Recorder::on_access(Warp& warp, const Inst& inst, const AccessEvent& access
   e->lanes = std::max<int64_t>(e->lanes, __builtin_popcount(access.mask));
   (*e)["bytes"] += static_cast<int64_t>(access.bytes) * __builtin_popcount(access.mask);
   ++(*e)["instructions"];
-  (*e)["until"] = static_cast<int64_t>(machine_->clock() + turn_instructions_);
+  (*e)["until"] = static_cast<int64_t>(now());
   if (access.space != Space::shared) return;
   for_lanes(access.mask, [&](int lane) {
     const Cta& owner = access.owner && access.owner[lane] ? *access.owner[lane] : warp.cta;

@@ -97,6 +97,7 @@ class Recorder final : public Observer {
   int64_t copies_ = 0, products_ = 0, waits_ = 0;
   int64_t completing_ = -1;         // the copy whose barrier is being told
   uint64_t turn_instructions_ = 0;  // of the running warp since its turn began
+  uint64_t latest_ = 0;             // cycle of an event so far
   size_t printed_ = 0;
 
   CtaState* state_of(const Cta& cta);  // null when it is not recorded, or not now
@@ -112,6 +113,7 @@ class Recorder final : public Observer {
   int64_t map_of(const TensorMap& map);
   void note_print(const Warp& warp);
   void keep_if_better();
+  uint64_t now();
 
   void end_wait(Warp& warp, const Inst& inst, uint32_t mask, const void* object, uint64_t phase);
   Event* begin_wait(Warp& warp, const Inst& inst, uint32_t mask, const void* object, uint64_t phase);

@@ -1,0 +1,138 @@
+// The schedule `timed`: small kernels read clock64 around one thing, as checks/bench/hopper_times.cu does on an H200, and get the
+// cycles that were recorded there.
+#include "emulator/timed/timing.hpp"
+
+#include "checked.hpp"
+#include "emulator/machine/observer.hpp"
+
+using emu_test::Options;
+
+namespace {
+
+struct TimedRunner : emu_test::Runner {
+  emu::timed::Timing timing{machine};
+  TimedRunner() {
+    machine.timekeeper = &timing;
+    machine.observers.add(timing);
+  }
+};
+
+Options options(unsigned threads, const std::string& schedule = "timed:1") {
+  Options o;
+  o.threads = threads;
+  o.in_words = 1;
+  o.out_words = 1;
+  o.schedule = schedule;
+  o.declarations = ".shared .align 1024 .b8 tile[40960];\n.shared .align 8 .b64 bar[2];\n";
+  return o;
+}
+
+constexpr int kLaps = 64;
+
+// Cycles of one lap, as thread 0 sees them.
+double lap(const std::string& before, const std::string& body, unsigned threads) {
+  const std::string text = before + "bar.sync 0;\nmov.u32 %r0, 0;\nmov.u64 %rd0, %clock64;\nLOOP:\n" + body +
+                           "add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p0, %r0, " + std::to_string(kLaps) +
+                           ";\n@%p0 bra LOOP;\nmov.u64 %rd1, %clock64;\nsub.u64 %rd1, %rd1, %rd0;\n"
+                           "cvt.u32.u64 %r1, %rd1;\nst.global.u32 [%out], %r1;\n";
+  TimedRunner r;
+  return static_cast<double>(r.run(text, {}, options(threads))[0]) / kLaps;
+}
+
+// Groups of four m64nNk16, at most `pending` groups in flight.
+double product(int n, int pending, unsigned threads) {
+  std::string d, before = "mov.u32 %r5, tile;\n.reg .f32 d<128>;\n.reg .b64 %a, %b;\n";
+  for (int i = 0; i < n / 2; ++i) {
+    before += "mov.f32 d" + std::to_string(i) + ", 0f00000000;\n";
+    d += (i ? ", d" : "d") + std::to_string(i);
+  }
+  before += "mov.u64 %a, 0x4000004000010040;\nmov.u64 %b, 0x4000004000010240;\n";
+  std::string body = "wgmma.fence.sync.aligned;\n";
+  for (int k = 0; k < 4; ++k)
+    body += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + "k16.f32.bf16.bf16 {" + d +
+            "}, %a, %b, 1, 1, 1, 0, 0;\n";
+  return lap(before,
+             body + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned " +
+                 std::to_string(pending) + ";\n",
+             threads);
+}
+
+bool near(double got, double want, double tolerance) {
+  CAPTURE(got);
+  CAPTURE(want);
+  const bool holds = std::abs(got - want) <= tolerance * want;
+  CHECK(holds);
+  return holds;
+}
+
+}  // namespace
+
+TEST_CASE("timed: a group of four wgmma takes the recorded cycles, waited for and pipelined") {
+  near(product(128, 0, 128), 314.3, 0.1);
+  near(product(128, 1, 128), 257.2, 0.05);
+  near(product(256, 0, 128), 580.6, 0.1);
+  near(product(256, 1, 128), 513.7, 0.05);
+  near(product(128, 0, 256), 513.7, 0.05);
+  near(product(256, 1, 256), 1026.4, 0.05);
+}
+
+TEST_CASE("timed: barriers take the recorded cycles") {
+  near(lap("", "bar.sync 0;\n", 128), 21.5, 0.25);
+  near(lap("", "bar.sync 0;\n", 256), 29.7, 0.25);
+  const std::string init =
+      "setp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [bar], 1;\n@%p1 mbarrier.init.shared.b64 [bar+8], "
+      "1;\n.reg .b64 %s;\n.reg .b32 %phase;\nand.b32 %r3, %t, 31;\nsetp.eq.u32 %p2, %r3, 0;\nshr.u32 %r4, %t, "
+      "5;\nsetp.eq.u32 %p3, %r4, 0;\n";
+  const auto wait = [](const std::string& label, const std::string& bar) {
+    return label + ": mbarrier.try_wait.parity.shared.b64 %p4, [" + bar + "], %phase;\n@!%p4 bra " + label +
+           ";\n";
+  };
+  // Two warps hand a phase to and fro.
+  const std::string lap_text =
+      "and.b32 %phase, %r0, 1;\n@!%p2 bra NEXT;\n@!%p3 bra SECOND;\n"
+      "mbarrier.arrive.shared.b64 %s, [bar];\n" +
+      wait("W1", "bar+8") + "bra NEXT;\nSECOND:\n" + wait("W2", "bar") +
+      "mbarrier.arrive.shared.b64 %s, [bar+8];\nNEXT:\n";
+  near(lap(init, lap_text, 64), 186.7, 0.25);
+}
+
+TEST_CASE("timed: the same launch takes the same cycles, and the launch after it, too") {
+  const std::string body =
+      "bar.sync 0;\nld.global.u32 %r0, [%in];\nadd.u32 %r0, %r0, %t;\nst.global.u32 [%out], %r0;\n";
+  Options o = options(256, "timed");
+  o.ctas = 300;
+  TimedRunner first, second;
+  first.run(body, {}, o);
+  const double cycles = first.timing.summary().cycles;
+  second.run(body, {}, o);
+  CHECK(second.timing.summary().cycles == cycles);
+  second.run(body, {}, o);
+  CHECK(second.timing.summary().cycles == cycles);
+  CHECK(cycles > 0);
+}
+
+TEST_CASE("timed: a window has its multiprocessors, and the CTAs take turns on them") {
+  const std::string body =
+      "mov.u32 %r0, 0;\nLOOP: add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p0, %r0, 4000;\n@%p0 bra LOOP;\n"
+      "st.global.u32 [%out], %r0;\n";
+  Options o = options(1024, "timed:1");  // two CTAs of 1024 threads fill an SM
+  const auto cycles = [&](unsigned ctas, const std::string& schedule) {
+    o.ctas = ctas;
+    o.schedule = schedule;
+    TimedRunner r;
+    r.run(body, {}, o);
+    return r.timing.summary().cycles;
+  };
+  near(cycles(8, "timed:1"), 2 * cycles(4, "timed:1"), 0.1);
+  near(cycles(8, "timed:2"), cycles(4, "timed:1"), 0.1);
+}
+
+TEST_CASE("timed: a machine without a timekeeper refuses the schedule, and one that is misspelt is named") {
+  emu_test::Runner r;
+  CHECK(r.fault("exit;\n", {}, options(32)).id == emu::Id::bad_environment);
+  for (const char* text : {"timed:", "timed:0", "timed:133", "timed:x", "timed2"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(emu::Schedule::from(text), emu::Fault);
+  }
+  CHECK(emu::Schedule::from("timed:12").text() == "timed:12");
+}

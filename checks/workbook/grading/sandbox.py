@@ -1,0 +1,259 @@
+"""Runs one command on what a hand-in holds: bubblewrap, no network, a read-only system, private folders, and limits.
+
+Nothing of the machine can be written but a folder that the caller names, and little of it can be read: the system's programs,
+the compiler, and what the caller names. A watch ends the whole process tree when one of the limits is passed.
+"""
+
+import os
+import queue
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbook import base
+from workbook.base import Stop
+from workbook.run import clean_environment
+
+INSIDE = "/workbook"  # the checkout, as far as it can be seen in there
+POLL_S = 0.03
+USERS = 61000  # the superuser's sandboxes run as these users, one for each that runs at a time, which own nothing
+TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a command may use; what it and all it has started use together, where that can be."""
+    cpu_s: float = 30
+    wall_s: float = 120
+    memory: int = 3 << 30       # resident
+    processes: int = 40
+    file: int = 64 << 20        # bytes of each file, and of the private folder /tmp
+    output: int = 16 << 20      # bytes of standard output; as many of standard error
+
+
+@dataclass
+class Outcome:
+    """What came of a command. why: the limit that ended it, in words; '' where it ended by itself."""
+    code: object
+    output: bytes
+    errors: bytes
+    why: str = ""
+    cpu_s: float = 0
+
+    def ended(self):
+        if self.why:
+            return self.why
+        return f"exit code {self.code}" if self.code >= 0 else f"ended by {signal.Signals(-self.code).name}"
+
+
+class Sandbox:
+    """How commands are run here. without: the instructor has said --no-sandbox."""
+
+    def __init__(self, without=False, slots=1):
+        self.without = without
+        self.bwrap, self.users = (None, False) if without else find_bwrap()
+        self.slots = queue.Queue()
+        for slot in range(slots):
+            self.slots.put(slot)
+        self.stopping = False
+
+    def __str__(self):
+        return ("NO sandbox, as --no-sandbox says: hand-ins are compiled and run with this user's rights, with limits only" if self.without
+                else "sandbox: bubblewrap; no network, a read-only system, private folders, limits")
+
+    def run(self, words, limits, see=(), write=None, environment=None, watch=None):
+        """Runs `words`. see: (path, the name it has in there) of what can be read; write: a folder that can be written, likewise.
+        watch: called now and then; what it returns, if anything, ends the run as `why`. Paths of the checkout in `words` are
+        those that it has in there: inside(path)."""
+        slot = self.slots.get()
+        try:
+            with tempfile.TemporaryDirectory(prefix="workbook.") as private:
+                return self.run_in(words, limits, see, write, environment or {}, watch, slot, private)
+        finally:
+            self.slots.put(slot)
+
+    def run_in(self, words, limits, see, write, environment, watch, slot, private):
+        full = dict({"PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}, **environment)
+        caps = ["prlimit", f"--cpu={int(limits.cpu_s) + 1}", f"--fsize={limits.file}", "--core=0", f"--nofile={256}"]
+        if self.without:
+            place = lambda text: replace_places(text, [*see, *([write] if write else [])])
+            command = [*caps, *(place(str(w)) for w in words)]
+            full = dict({key: place(str(value)) for key, value in full.items()}, TMPDIR=private, HOME=private)
+            return watched(command, limits, full, watch, private, self)
+        user = []
+        if self.users:
+            user = ["setpriv", f"--reuid={USERS + slot}", f"--regid={USERS + slot}", "--clear-groups"]
+            if write:
+                os.chown(write[0], USERS + slot, USERS + slot)
+        caps.append(f"--nproc={limits.processes if user else limits.processes + tasks_of_user()}")
+        command = [*user, *caps, self.bwrap, *self.options(limits, see, write, full), "--", *map(str, words)]
+        return watched(command, limits, clean_environment(), watch, None, self)
+
+    @staticmethod
+    def options(limits, see, write, environment):
+        words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
+                 "--ro-bind", "/usr", "/usr"]
+        for name in ("lib", "lib32", "lib64", "bin", "sbin"):
+            if os.path.islink(f"/{name}"):
+                words += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
+            elif os.path.isdir(f"/{name}"):
+                words += ["--ro-bind", f"/{name}", f"/{name}"]
+        for name in ("/etc/alternatives", "/etc/ld.so.cache"):
+            words += ["--ro-bind-try", name, name]
+        words += ["--proc", "/proc", "--dev", "/dev", "--size", str(limits.file), "--tmpfs", "/tmp"]
+        for path, name in see:
+            words += ["--ro-bind", str(path), str(name)]
+        if write:
+            words += ["--bind", str(write[0]), str(write[1])]
+        words += ["--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
+        for key, value in environment.items():
+            words += ["--setenv", key, str(value)]
+        return words
+
+
+def find_bwrap():
+    """The path of bubblewrap, tried on something small, and whether its sandboxes have users of their own: the superuser's, where
+    others can reach the build. Stop where it is missing or not allowed."""
+    anyway = ("try", "grade on a machine that has it; or add ARGS=--no-sandbox, if you trust every hand-in with your account")
+    path = shutil.which("bwrap")
+    if not path:
+        raise Stop("hand-ins are not run without a sandbox, and bubblewrap is not installed", ("try", "sudo apt-get install bubblewrap"),
+                   anyway)
+    see = [(base.ROOT / "common", "/common"), (base.BUILD, "/build")]
+    words = [path, *Sandbox.options(Limits(), see, None, {}), "--", "/usr/bin/test", "-r", "/common", "-a", "-r", "/build"]
+    users = ["setpriv", f"--reuid={USERS}", f"--regid={USERS}", "--clear-groups"]
+    base.BUILD.mkdir(parents=True, exist_ok=True)
+    said = ""
+    for user in ([users] if os.getuid() == 0 else []) + [[]]:
+        try:
+            done = subprocess.run([*user, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            said = str(problem)
+            continue
+        if done.returncode == 0:
+            return path, bool(user)
+        said = done.stdout.decode("utf-8", "replace").strip()
+    raise Stop("hand-ins are not run without a sandbox, and this system allows none",
+               ("why", f"{said}; unprivileged user namespaces may be switched off"), anyway)
+
+
+def inside(path):
+    """A path of the checkout as it is called in a sandbox."""
+    return re.sub(re.escape(str(base.ROOT)) + r"(?=/|$)", INSIDE, str(path))
+
+
+def replace_places(text, places):
+    """Without a sandbox: the names that files would have in it become their paths."""
+    for path, name in sorted(places, key=lambda p: -len(str(p[1]))):
+        text = re.sub(re.escape(str(name)) + r"(?=[/'\"\s]|$)", lambda _: str(path), text)
+    return text
+
+
+def tasks_of_user():
+    """How many threads this user has now: RLIMIT_NPROC counts them, too."""
+    count = 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                if entry.stat().st_uid == os.getuid():
+                    count += len(os.listdir(f"/proc/{entry.name}/task"))
+            except OSError:
+                pass  # it has ended
+    return count
+
+
+@dataclass
+class Usage:
+    processes: int = 0
+    cpu_s: float = 0
+    memory: int = 0
+
+
+def usage(root):
+    """What a process and all below it use now, with the CPU time of those that they have waited for."""
+    total, waiting = Usage(), [root]
+    while waiting:
+        pid = waiting.pop()
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total.memory += int(fields[21]) * PAGE
+            total.cpu_s += sum(map(int, fields[11:15])) / TICKS
+            total.processes += 1
+            for task in os.listdir(f"/proc/{pid}/task"):
+                waiting += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+        except (OSError, ValueError, IndexError):
+            pass  # it has ended
+    return total
+
+
+def passed(used, limits, began):
+    """The limit that is passed, in words; '' where none is."""
+    if used.cpu_s > limits.cpu_s:
+        return f"stopped after {limits.cpu_s:g} s of CPU time"
+    if used.memory > limits.memory:
+        return f"stopped at {limits.memory >> 20} MiB of memory"
+    if used.processes > limits.processes:
+        return f"stopped at {limits.processes} processes"
+    return f"stopped after {limits.wall_s:g} s" if time.monotonic() - began > limits.wall_s else ""
+
+
+def watched(command, limits, environment, watch, cwd, sandbox):
+    """Runs a command to its end, or to the first limit that is passed."""
+    try:
+        process = subprocess.Popen(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True)
+    except OSError as problem:
+        raise Stop(f"cannot run {command[0]}", ("why", problem.strerror))
+    began, why, most = time.monotonic(), "", Usage()
+    kept = {process.stdout: bytearray(), process.stderr: bytearray()}
+    unread = set(kept)
+    try:
+        while not why:
+            for pipe in select.select(list(unread), [], [], POLL_S)[0]:
+                data = os.read(pipe.fileno(), 1 << 16)
+                kept[pipe] += data
+                unread -= set() if data else {pipe}
+                if len(kept[pipe]) > limits.output:
+                    why = f"stopped after {limits.output >> 20} MiB of output"
+            if not unread:  # all who could write have closed their ends
+                time.sleep(POLL_S if process.poll() is None else 0)
+            if process.poll() is not None and not select.select(list(unread), [], [], 0)[0]:
+                break
+            used = usage(process.pid)
+            most = max(most, used, key=lambda u: u.cpu_s)
+            why = why or passed(used, limits, began) or (watch() if watch else "") or ("interrupted" if sandbox.stopping else "")
+    finally:
+        kill(process)
+    output, errors = (bytes(kept[p][:limits.output]) for p in (process.stdout, process.stderr))
+    process.stdout.close()
+    process.stderr.close()
+    return Outcome(process.returncode, output, errors, why, most.cpu_s)
+
+
+def kill(process):
+    """Ends a process and what it has started. Of a sandbox the first process takes all others along."""
+    below, waiting = [], [process.pid]
+    while waiting and process.poll() is None:
+        pid = waiting.pop()
+        below.append(pid)
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                waiting += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+        except OSError:
+            pass
+    for pid in [*below[1:], process.pid] if process.poll() is None else []:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    process.wait()

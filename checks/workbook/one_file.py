@@ -1,0 +1,111 @@
+"""Any program of one source file: compiled with the reader's own options, and run once under the checker."""
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+from workbook import build, compile_report, device, program, report
+from workbook.base import BUILD, ROOT, WRONG, Stop, paragraph, shown
+from workbook.check import TRY_LIMIT_S, arguments, print_own, schedule, show_run
+from workbook.run import run
+
+SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
+FOLDER_OPTIONS = ("-I", "-isystem", "-include", "-L")
+
+
+def caller():
+    """The folder that `make` was called from; with `make -C folder` it is not the checkout."""
+    return Path(os.environ.get("CALLED_FROM") or ROOT)
+
+
+def source_of(name):
+    """The file that FILE= names: as seen from where make was called, else from the checkout."""
+    given = Path(name).expanduser()
+    places = list(dict.fromkeys(folder / given for folder in (caller(), ROOT)))
+    source = next((p for p in places if p.exists()), None)
+    if source is None:
+        raise Stop(f"FILE={name} does not exist", ("where", "\n".join(map(str, places))))
+    if source.is_dir() or source.suffix not in SOURCES:
+        raise Stop(f"FILE={name} is no source of a program", ("why", "it is a folder" if source.is_dir() else
+                   f"nvcc is given files that end in {', '.join(SOURCES)}"),
+                   ("try", "the .cu file that has main(); README.md has one to start from, at \"A kernel of your own\""))
+    return Path(os.path.abspath(source))
+
+
+def options():
+    """(for the compiler, for the linker) of FLAGS; a folder in them is seen from where make was called."""
+    try:
+        words = shlex.split(os.environ.get("FLAGS", ""))
+    except ValueError as problem:
+        raise Stop(f"FLAGS={os.environ['FLAGS']} cannot be taken apart", ("why", str(problem)))
+    linked = next((w for w in words if re.fullmatch(r"-dc|--device-c|--?(rdc|relocatable-device-code)=true", w)), None)
+    if linked:
+        raise Stop(f"FLAGS={linked}: one file has nobody to be linked with", ("try", "leave it out; a program of several files is built "
+                   "with the installed wrapper: make install PREFIX=folder"))
+    absolute = []
+    for word, before in zip(words, [""] + words):
+        option = next((o for o in FOLDER_OPTIONS if word.startswith(o) and word != o), "")
+        name = word[len(option):] if option else word
+        is_path = option or before in FOLDER_OPTIONS or (not word.startswith("-") and word.endswith((".a", ".o", ".so")))
+        absolute.append(option + os.path.join(caller(), name) if is_path and not name.startswith("=") else word)
+    linker = [w for w in absolute if w.startswith(("-l", "-L", "-Wl,")) and w not in ("-lineinfo", "-lto") or w.endswith((".a", ".o", ".so"))]
+    return [w for w in absolute if w not in linker], linker
+
+
+def compiled(source, choice):
+    """The program of the file. Raises DoesNotCompile."""
+    out = BUILD / "try" / (source.stem + (".emu" if choice.device == "emu" else ""))
+    more, libraries = options()
+    build.jobs()
+    with build.locked():
+        build.setup(again=False)
+        build.build("emulator", "lab_host")
+        try:
+            return program.make(source, out, choice.device, more=more, libraries=libraries)
+        except Stop as stop:
+            if more:
+                stop.lines = [(label, text) for label, text in stop.lines if label != "try"] + [("try", "look at FLAGS")]
+            raise
+
+
+def refusal(error, source):
+    """Why there is no program. What the linker misses is named: it is another kind of mistake than the compiler's."""
+    missing = list(dict.fromkeys(re.findall(r"undefined reference to [`']([^'\n]+)'", str(error))))
+    if not missing or error.where:
+        return compile_report.refusal(error, source)
+    if missing == ["main"]:
+        return [f"{shown(source)} has no main()", "",
+                paragraph("why", "a whole program is run: its main() makes the inputs, launches the kernel and compares"),
+                paragraph("try", "add one; README.md has a program to start from, at \"A kernel of your own\"")]
+    return [f"the linker does not find {missing[0]}" + (f" and {len(missing) - 1} more" if missing[1:] else ""), "",
+            paragraph("why", "neither the file nor the emulator defines it. NVIDIA's libraries (cuBLAS and the like) hold machine code, "
+                             "which the emulator cannot execute"),
+            paragraph("try", "FLAGS=\"-lname\" or FLAGS=other.o where it is a library or object of the host; a program of several files "
+                             "is built with the installed wrapper: make install PREFIX=folder")]
+
+
+def name_files(finding):
+    """The emulator names files as seen from where the program runs; here they are named in full."""
+    for part in [finding, *finding.get("chain", []), *finding.get("related", [])]:
+        for key in ("file", "other_file"):
+            if part.get(key):
+                part[key] = os.path.normpath(os.path.join(caller(), part[key]))
+
+
+def try_file(name):
+    source, words, order = source_of(name), arguments(), schedule()
+    choice = device.choose("emu")
+    try:
+        out = compiled(source, choice)
+    except program.DoesNotCompile as error:
+        print("\n".join(refusal(error, source)))
+        return WRONG
+    done = run([out, *words], TRY_LIMIT_S, cwd=caller(), EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
+    if done.code:  # its exit codes have no meaning but this
+        done.result = {"verdict": "error"}
+    for finding in done.findings:
+        name_files(finding)
+    print(f"{shown(source)}  {order if choice.device == 'emu' else choice.name}\n")
+    print_own(report.own_lines(done.output, done.findings))
+    return show_run(done, source, choice)

@@ -1,0 +1,220 @@
+"""What a GEMM program would take on an H200: a window of it runs under the timed schedule, and is carried on to a large problem.
+
+The window is a small problem that gives a few SMs (those of one cluster) a few tiles each, while the other SMs are taken to do
+the same. Three of them are run. With W tiles on an SM and S steps of K in each, the cycles are c + W * (a + b * S); what a
+large problem adds is more of the same steps, tiles and SMs. Then come the launch, and the clock, which is an assumption.
+"""
+
+import contextlib
+import json
+import math
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from workbook import base, build
+from workbook.base import OK, load_text, save_text, table
+from workbook.lessons import lessons
+from workbook.run import run
+
+SMS = 132
+LIMIT_S = 60
+SHORT, LONG = 16, 32  # steps of K
+SIZES = (2048, 4096, 8192)
+SHOWN = 4096
+# From the end of one grid to the next in the same stream, in microseconds: row launch_132 of plots/data/nvidia-h200-times-*.csv;
+# where the next grid may begin before the end (programmatic dependent launch), a fit.
+LAUNCH_US, OVERLAPPED_US = 1.5, 0.4
+# The clock, in MHz, under sustained load. At its power limit the chip lowers it: less where the tensor cores do less. The ratio
+# is that of cycles and time in plots/data/nvidia-h200-counters-*.csv; the three levels, by the duration of a launch in
+# microseconds, are a fit to the recorded ladder.
+# sustained: the newest ladder; warm: the stage sweeps and the ladder before, between whose samples the chip rested for longer.
+LEVELS = {"sustained": [(30, 1660), (200, 1345), (1500, 1290)], "warm": [(30, 1660), (200, 1560), (1500, 1400)]}
+BUSY, IDLE, RELIEF = 0.70, 0.45, 1.16
+
+
+def clock(busy, microseconds, state):
+    """MHz while a kernel runs in whose time the tensor cores are busy for that share."""
+    levels = LEVELS[state]
+    level = levels[0][1] if microseconds <= levels[0][0] else levels[-1][1]
+    for (left, high), (right, low) in zip(levels, levels[1:]):
+        if left < microseconds <= right:
+            level = high + (low - high) * math.log(microseconds / left) / math.log(right / left)
+    relief = 1 + (RELIEF - 1) * min(1, max(0, (BUSY - busy) / (BUSY - IDLE)))
+    return min(levels[0][1], level * relief)
+
+
+@dataclass
+class Prediction:
+    m: int
+    n: int
+    k: int
+    cycles: float
+    mhz: float
+    ms: float
+
+    @property
+    def tflops(self):
+        return 2e-9 * self.m * self.n * self.k / self.ms
+
+
+@dataclass
+class Window:
+    """What the windows of a program have shown; all in cycles of an SM."""
+    tile: tuple
+    stages: int
+    cluster: int
+    ctas_per_sm: int
+    split: bool      # the last tiles are split along K
+    overlaps: bool   # the next launch may begin before the end
+    start: float     # once
+    per_tile: float  # for each tile
+    per_step: float  # for each step of a tile
+    busy: float      # of a step, the tensor cores work
+    waits: float     # share of a step in which the tensor cores wait for copies
+
+    def tiles(self, m, n):
+        """That the busiest SM computes."""
+        bm, bn, _ = self.tile
+        all_tiles, groups = math.ceil(m / (bm * self.cluster)) * math.ceil(n / bn), SMS // self.cluster
+        return all_tiles / groups if self.split and all_tiles > groups else math.ceil(all_tiles / groups)
+
+    def at(self, m, n, k, state="sustained"):
+        tiles, steps = self.tiles(m, n), math.ceil(k / self.tile[2])
+        cycles = self.start + tiles * (self.per_tile + steps * self.per_step)
+        launch = OVERLAPPED_US if self.overlaps else LAUNCH_US
+        mhz = LEVELS[state][0][1]
+        for _ in range(8):  # the clock depends on how long it takes
+            mhz = clock(tiles * steps * self.busy / cycles, cycles / mhz, state)
+        return Prediction(m, n, k, cycles, mhz, (cycles / mhz + launch) / 1000)
+
+
+class NoPrediction(Exception):
+    """There is none; str() says why."""
+
+
+def timed(command, sms, m, n, k):
+    """(what the timed schedule has seen, what the program said); None for a program that refuses its options."""
+    done = run([*command, "--m", m, "--n", n, "--k", k], LIMIT_S, json_option=True, EMU_SCHEDULE=f"timed:{sms}", EMU_CHECK="off")
+    if done.verdict == "refused":
+        return None
+    if done.verdict != "right" or "timed" not in done.emu:
+        raise NoPrediction(f"its window of {m} x {n} x {k} {done.ended()}, {done.verdict}")
+    return done.emu["timed"], done.result
+
+
+def window(command, tile):
+    """Runs the windows of a program; command: the program and its options, sizes apart. tile: BM, BN, BK."""
+    bm, bn, bk = tile
+    persistent = timed([*command, "--sms", 2], 2, bm, bn, bk)
+    seen, said = persistent or timed(command, 1, bm, bn, bk)
+    cluster, per_sm, split = seen["cluster"], seen["ctas_per_sm"], "stream-k" in said.get("variant", "")
+    sms = 2 * cluster if split else max(2, cluster) if persistent else cluster
+    words = [*command, "--sms", sms] if persistent else command
+    # Tiles of a cluster, on so many clusters; split: one more than makes whole rounds.
+    counts = [sms // cluster * per_sm * rounds + split for rounds in (1, 3)]
+
+    def one(count, steps):
+        return timed(words, sms, bm * cluster * count, bn, bk * steps)[0]
+
+    with ThreadPoolExecutor(build.jobs()) as pool:
+        few, short, long = pool.map(one, (counts[0], counts[1], counts[1]), (LONG, SHORT, LONG))
+    w0, w1 = (count * cluster / sms for count in counts)
+    busy = long["cycles"] * long["tensor_busy"] / (w1 * LONG)
+    per_step = max(busy, (long["cycles"] - short["cycles"]) / (w1 * (LONG - SHORT)))  # the tensor cores are the limit
+    per_tile = (long["cycles"] - few["cycles"]) / (w1 - w0) - LONG * per_step
+    waited = long["cycles"] * long["waits_for_copies"] - short["cycles"] * short["waits_for_copies"]
+    return Window(tile, said.get("stages", 0), cluster, per_sm, split, long["overlaps"],
+                  long["cycles"] - w1 * (per_tile + LONG * per_step), per_tile, per_step, busy,
+                  waited / (long["cycles"] - short["cycles"]))
+
+
+def tile_of(result):
+    found = tuple(int(x) for x in re.findall(r"\d+", str(result.get("tile", ""))))
+    if len(found) != 3 or not all(found):
+        raise NoPrediction("the program does not say its tile")
+    return found
+
+
+# ---- the lessons, beside what is recorded
+
+@dataclass
+class Recorded:
+    """A point of the recorded ladder: the options it ran with, its tile, and the median of its processes."""
+    options: str
+    tile: str
+    tflops: float
+
+
+def recorded_ladder():
+    """{(lesson, size): Recorded} of the newest recorded ladder; empty where a copy of the workbook has no measurements."""
+    if not (base.ROOT / "plots" / "data.py").exists():
+        return {}
+    sys.path.insert(0, str(base.ROOT / "plots"))
+    from data import load, newest
+    rows = {}
+    for row in load(newest("ladder"))[1]:
+        if row["m"] == row["n"] == row["k"]:
+            rows.setdefault((row["lesson"], row["m"]), []).append(row)
+    return {at: Recorded(found[0]["variant"], found[0]["tile"], median(r["tflops"] for r in found)) for at, found in rows.items()}
+
+
+def worked_window(program, options, tile):
+    """The window of a worked program, kept beside the build as long as the program stays the same."""
+    words = options.split()
+    path = base.BUILD / "predicted" / f"{'_'.join([program.stem, *words]).replace('/', '_')}.json"
+    key = [program.stat().st_mtime_ns, program.stat().st_size]
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(load_text(path))
+        if kept["key"] == key:
+            return Window(**kept["window"])
+    made = window([program, *words], tile)
+    save_text(path, json.dumps({"key": key, "window": asdict(made)}))
+    return made
+
+
+def rung(program, name, sizes, ladder):
+    """(Window, Prediction, Recorded) of a lesson's worked program for each size that is recorded."""
+    out = {}
+    for size in sizes:
+        known = ladder.get((name, size))
+        if known:
+            seen = worked_window(program, known.options, tile_of({"tile": known.tile}))
+            out[size] = seen, seen.at(size, size, size), known
+    return out
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
+def sentence_lines(program, lesson):
+    """What a student's right program would take, beside the worked one, for a person: lines to print, or none."""
+    known = recorded_ladder().get((lesson.name, SHOWN))
+    if not known:
+        return []
+    tile = tile_of({"tile": known.tile})
+    try:
+        own = window([program, *known.options.split()], tile)
+        theirs = worked_window(lesson.program("emu"), known.options, tile)
+    except NoPrediction as why:
+        return ["", f"no prediction for an H200: {why}"]
+    rate = lambda seen: f"{seen.at(SHOWN, SHOWN, SHOWN).tflops:.0f}"
+    stages = f"{NUMBERS[own.stages]} stage{'s' if own.stages > 1 else ''}: " if 0 < own.stages < len(NUMBERS) else ""
+    return ["", f"predicted on an H200 at {SHOWN}: {rate(own)} TFLOP/s; the worked program {rate(theirs)}; {stages}"
+                f"the tensor core waits {100 * own.waits:.0f} % of the time for copies"]
+
+
+def cells(found, sizes):
+    """Predicted and recorded TFLOP/s for each size, as text."""
+    return [text for size in sizes for text in ((f"{found[size][1].tflops:.0f}", f"{found[size][2].tflops:.0f}") if size in found else ("-", "-"))]
+
+
+def show(wanted):
+    chosen, ladder = lessons(wanted), recorded_ladder()
+    build.prepare(*[f"solutions.{lesson.name}.emu" for lesson in chosen], again=True)
+    rows = [[lesson.name, *cells(rung(lesson.program("emu"), lesson.name, SIZES, ladder), SIZES)] for lesson in chosen]
+    table(["lesson", *[head for size in SIZES for head in (f"{size}", "recorded")]], rows)
+    print("\n  TFLOP/s on an H200 at M = N = K, predicted by the emulator's timed schedule and recorded under sustained load")
+    return OK

@@ -1,0 +1,96 @@
+"""make try FILE=: which file is meant, with whose options it is compiled, and what is said where there is no program."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from tree import Tree
+
+# The compiler writes down its words and makes an "object" of the source; the "linker" makes a program of that.
+COMPILER = r"""
+for word; do [ "$before" = -o ] && out=$word; case $word in *.cu) source=$word;; esac; before=$word; done
+printf '%s\n' "$@" >"$LOG"
+cp "$source" "$out"; chmod +x "$out"
+"""
+PROGRAM = "#!/bin/sh\necho \"hello $1\"; pwd; cp \"$REPORT\" \"$EMU_JSON\"; exit $CODE\n"
+
+
+class OneFile(Tree):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory(prefix="workbook.")
+        self.addCleanup(folder.cleanup)
+        self.here = Path(folder.name).resolve()
+        (self.here / "my kernel.cu").write_text(PROGRAM)
+        self.stand_ins(nvcc=COMPILER)
+        linker = self.write("ld", "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$LOG.link\"\n"
+                                  "for word; do [ \"$before\" = -o ] && out=$word; before=$word; done\ncp \"$1\" \"$out\"\n", True)
+        self.edit("build/link.txt", "CXX=/bin/true", f"CXX={linker}\nEMULATOR={self.root}/build/lab.a")
+        self.report(launches=1, thread_instructions=64)
+
+    def report(self, findings=(), **stats):
+        (self.here / "report").write_text(json.dumps({"findings": list(findings), "stats": stats}))
+
+    def go(self, code, file="my kernel.cu", program=0, **environment):
+        got, said = self.tool("try", FILE=file, CALLED_FROM=str(self.here), LOG=str(self.here / "log"), CODE=str(program),
+                              REPORT=str(self.here / "report"), **environment)
+        self.assertEqual(got, code, said)
+        return said
+
+    def words(self, of="log"):
+        return (self.here / of).read_text().splitlines()
+
+    def test_a_name_is_seen_from_where_make_was_called_and_the_program_runs_there(self):
+        said = self.go(0, ARGS="you")
+        self.assertIn("| hello you\n", said)
+        self.assertIn(f"| {self.here}\n", said)
+        self.assertIn("0 findings", said)
+        self.assertIn("64 thread instructions", said)
+        self.write("other.cu", PROGRAM)
+        self.assertIn("hello", self.go(0, "other.cu"))
+        self.assertIn(str(self.here / "none.cu"), self.go(2, "none.cu"))
+        self.assertIn("is no source of a program", self.go(2, str(self.here)))
+        self.assertIn("is no source of a program", self.go(2, "report"))
+
+    def test_options_of_ones_own(self):
+        self.go(0, FLAGS="-DN=8 -Iinclude -I more -std=c++20 -lz mine.o")
+        for word in ("-DN=8", f"-I{self.here}/include", f"{self.here}/more", "-std=c++20"):
+            self.assertIn(word, self.words())
+        self.assertIn("-lz", self.words("log.link"))
+        self.assertIn(f"{self.here}/mine.o", self.words("log.link"))
+        self.assertNotIn("-lz", self.words())
+        (self.here / "log").unlink()
+        self.go(0, FLAGS="-DN=9")
+        self.assertIn("-DN=9", self.words())
+        self.assertIn("cannot be taken apart", self.go(2, FLAGS="'"))
+        self.assertIn("one file has nobody to be linked with", self.go(2, FLAGS="-rdc=true"))
+
+    def test_a_finding_is_told_at_its_line_wherever_the_program_ran(self):
+        self.report([{"id": "data-race", "severity": "error", "title": "two threads write", "file": "my kernel.cu", "line": 2,
+                      "chain": [{"file": "my kernel.cu", "line": 2}], "where": "", "rule": "r", "section": "PTX ISA 5.1"}], launches=1)
+        said = self.go(1)
+        self.assertIn(">    2 | echo", said)
+        self.assertIn("r (PTX ISA 5.1)", said)
+
+    def test_a_program_that_fails_without_a_finding(self):
+        said = self.go(1, program=3)
+        self.assertIn("0 findings, and still:", said)
+        self.assertEqual(said.count("hello"), 1)
+        (self.here / "my kernel.cu").write_text("#!/bin/sh\nkill -11 $$\n")
+        said = self.go(1)
+        self.assertIn("its host code ended it", said)
+        self.assertNotIn("no kernel was launched", said)
+
+    def test_what_the_linker_misses_is_named(self):
+        for name, told in (("main", "has no main()"), ("cublasCreate_v2", "the linker does not find cublasCreate_v2")):
+            self.write("ld", f"#!/bin/sh\necho \"undefined reference to \\`{name}'\"; exit 1\n", True)
+            self.assertIn(told, self.go(1))
+
+    def test_a_compiler_that_does_not_work_with_the_options(self):
+        self.stand_ins(nvcc="echo nvcc fatal: unknown option; exit 1")
+        self.assertIn("try    look at FLAGS", self.go(2, FLAGS="--nonsense"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,14 @@
+// What is said when nobody can go on: who waits for what, and whose wait is the root of it.
+#pragma once
+
+#include "emulator/findings/report.hpp"
+
+namespace emu {
+
+class Machine;
+struct Program;
+
+// All warps of the resident CTAs are stuck ("deadlock"), or the one that leads is in a loop ("endless-loop").
+Finding describe_deadlock(const Machine& machine, const Program& program);
+
+}  // namespace emu
