@@ -219,6 +219,7 @@ void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag 
   if (range.space == Space::shared) {
     Shadow* shadow = shadow_of(*range.owner);
     if (!shadow || range.address + range.bytes > shadow->size()) return;
+    tell_.in_memory_of(range.owner == &who.cta() ? nullptr : range.owner);
     Tag* writes = shadow->writes() + range.address;
     Tag* reads = shadow->reads() + range.address;
     if (write)

@@ -53,6 +53,7 @@ void Checker::on_cta_end(Cta& cta) {
   unwritten_.tell(order_.cluster(cta).index);
   accesses_.cta_ended(cta);
   registers_.forget(cta);
+  swizzles_.forget(cta);
   drain_.forget(cta);
   boxes_.forget(cta);
   past_.forget(cta);
@@ -73,7 +74,9 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
   collect_when_due();
   if (e.space == Space::shared && w.cta.cluster->ctas.size() > 1)
     for_lanes(e.mask, [&](int l) {
-      if (e.owner[l] != &w.cta) cluster_.used(w, in, l, *e.owner[l]);
+      if (e.owner[l] == &w.cta) return;
+      cluster_.used(w, in, l, *e.owner[l]);
+      cluster_.entered(accessor(w, in, 1u << l), *e.owner[l]);
     });
   if (e.strong) {
     accesses_.strong_access(e);
@@ -118,6 +121,7 @@ void Checker::on_bar_arrive(Warp& w, const Inst&, uint32_t mask, uint32_t barrie
 
 void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) {
   order_.bar_leave(w, mask, barrier, generation);
+  if (barrier == 16) cluster_.met(w.cta);
 }
 
 void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
@@ -239,6 +243,7 @@ void Checker::writes_of(const AsyncOp& op, const Operation& o, Accessor who, Rec
       here = past_.records.add(record) << 5;
     }
     who.op = &past_.operations[last];
+    if (range.owner && range.owner != &who.cta()) cluster_.entered(who, *range.owner);
     accesses_.check_range(who, range, here, true);
   }
 }

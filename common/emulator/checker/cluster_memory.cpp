@@ -1,7 +1,6 @@
 #include "emulator/checker/cluster_memory.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace emu::check {
 
@@ -9,6 +8,28 @@ void ClusterRule::used(const Warp& w, const Inst& in, int lane, const Cta& owner
   if (!order_.cta(owner).running) return;  // it is too late for cta_ends()
   const WarpOrder& order = order_.warp(w);
   remote_[&owner][order.thread(lane)] = {order.epoch[static_cast<size_t>(lane)], in.source};
+}
+
+// Whoever has heard of any step of a thread of the owner, in whatever way, knows that it has begun.
+void ClusterRule::entered(const Accessor& who, const Cta& owner) {
+  const Warp& w = who.warp();
+  if (met_.count(&w.cta) || !begun_.insert({&w, &owner}).second) return;
+  const uint32_t threads = who.cluster().threads_per_cta,
+                 first = who.cluster().thread(owner.cluster_rank, 0, 0);
+  bool known = false;
+  who.self->each_clock(who.lanes, [&](const Clock& clock) {
+    for (uint32_t t = 0; t < threads && !known; ++t) known = clock.get(Clock::order, first + t) > 0;
+  });
+  if (known) return;
+  Finding f(Id::cluster_entry);
+  f.title = text(who.op ? who.op->words() : "a thread", " uses the shared memory of ", owner.text(),
+                 ", which may not have begun");
+  f.why =
+      "The CTAs of a cluster run at the same time, and do not begin at the same time: until a CTA has begun, its shared memory may "
+      "still belong to another.";
+  f.hint =
+      "a cluster barrier (barrier.cluster.arrive, barrier.cluster.wait; .relaxed will do) in front of the first access";
+  tell_.tell(std::move(f), who);
 }
 
 void ClusterRule::arrived(const Warp& w, const Inst& in, int lane, uint32_t before) {
@@ -62,6 +83,9 @@ void ClusterRule::tell_scope(const Accessor& who, Tag writer, const WeakArrivals
 // A CTA must not end while others of its cluster may still use its memory: some thread of it must know that they are
 // through.
 void ClusterRule::cta_ends(const Cta& cta) {
+  met_.erase(&cta);
+  for (auto it = begun_.begin(); it != begun_.end();)
+    it = &it->first->cta == &cta || it->second == &cta ? begun_.erase(it) : std::next(it);
   const auto uses = remote_.find(&cta);
   if (uses == remote_.end()) return;
   const std::map<Component, Use> mine = std::move(uses->second);

@@ -1,8 +1,10 @@
-// The shared memory of other CTAs of the cluster: whether they are still there, and whether an arrive handed its writes over
-// to the whole cluster.
+// The shared memory of other CTAs of the cluster: whether they have begun and are still there, and whether an arrive handed its
+// writes over to the whole cluster.
 #pragma once
 
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "emulator/checker/teller.hpp"
@@ -15,7 +17,13 @@ class ClusterRule {
   void clear() {
     remote_.clear();
     weak_.clear();
+    met_.clear();
+    begun_.clear();
   }
+  // A thread has met the whole cluster at its barrier.
+  void met(const Cta& cta) { met_.insert(&cta); }
+  // A thread, or a copy that it issues, accesses the shared memory of another CTA: it must know that the other has begun.
+  void entered(const Accessor& who, const Cta& owner);
   // A thread uses the shared memory of another CTA, or arrives on an mbarrier there.
   void used(const Warp& w, const Inst& in, int lane, const Cta& owner);
   // An arrive on an mbarrier of another CTA has published what the lane knows; until then it had handed over its accesses
@@ -43,6 +51,8 @@ class ClusterRule {
   Teller& tell_;
   std::map<const Cta*, std::map<Component, Use>>
       remote_;  // by the CTA that is used: the latest use of each thread
+  std::set<const Cta*> met_;
+  std::set<std::pair<const Warp*, const Cta*>> begun_;  // who is known to know that the other has begun
   std::map<uint32_t, std::map<Component, std::vector<WeakArrivals>>> weak_;  // by cluster and thread
 
   void tell_scope(const Accessor& who, Tag writer, const WeakArrivals& weak, uint64_t address);

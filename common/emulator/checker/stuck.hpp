@@ -58,9 +58,9 @@ class StuckRule {
   Teller& tell_;
   std::vector<StuckPlace> places_;
 
+  bool explain_grid(const std::vector<StuckGroup>& groups, Finding& f) const;
   void find_places(const std::vector<StuckGroup>& groups);
   void link_places();
-  size_t place_of(const Warp& w) const;  // places_.size(): it does not wait
   StuckCause find_cause();
   StuckCause classify(const StuckPlace& place);
   bool fills_next(const StuckGroup& g) const;
