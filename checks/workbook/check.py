@@ -255,7 +255,7 @@ def check(wanted=None, every=False, file=""):
             remember(lesson, found, hashed)
         if wanted and found.verdict in ("right", "right, but") and choice.device == "emu" and not handed_out():
             sys.stdout.flush()
-            print("\n" + predict.sentence(lesson.program("emu", GROUP), lesson))
+            print("".join(line + "\n" for line in predict.sentence_lines(lesson.program("emu", GROUP), lesson)), end="")
         all_right = all_right and found.verdict == "right"
         rows.append([lesson.name, found.verdict, found.passed, found.failed])
         sys.stdout.flush()
@@ -326,7 +326,7 @@ def try_lesson(wanted):
     print_own(line for line in report.own_lines(done.output, done.findings) if not line.startswith(f"{lesson.name}: "))
     code = show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
     if code == OK and choice.device == "emu":
-        print("\n" + predict.sentence(executable, lesson))
+        print("".join(line + "\n" for line in predict.sentence_lines(executable, lesson)), end="")
     return code
 
 

@@ -82,6 +82,23 @@ def fuzz_ptx(words):
     return subprocess.run([str(BUILD / "checks" / "fuzz_readers"), *(words or ["--seconds", "600"])]).returncode
 
 
+def install(prefix):
+    """The emulator as other projects use it, in a folder that is seen from where make was called."""
+    if not prefix:
+        raise Stop("install where?", ("try", 'make install PREFIX="$HOME/.local", or any other folder'))
+    folder = os.path.abspath(os.path.join(one_file.caller(), os.path.expanduser(prefix)))
+    build.prepare("emulator", again=True)
+    command = [build.tools()["CMAKE"], "--install", str(BUILD), "--prefix", folder, "--component", "emulator"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=build.cmake_environment())
+    if done.returncode:
+        raise Stop(f"cannot install into {folder}", ("why", done.stdout.strip()[-600:]), ("try", "a folder that you can write"))
+    print(f"installed into {folder}\n\n"
+          f"  one program   {folder}/bin/nvcc-emu -o program program.cu\n"
+          f"  with CMake    find_package(CudaEmulator), emulate_cuda(target), and -DCMAKE_PREFIX_PATH={folder}\n"
+          f"  an example    {shown(ROOT / 'checks/install/example')}, with a file for continuous integration")
+    return OK
+
+
 def pipeline(path):
     """A right program of checks/pipelines: no finding, neither error nor advice, under every schedule."""
     found = bugs.judge(path, None, [""])
@@ -169,6 +186,7 @@ def parser():
     add("handout", lambda o: instructors("hand_out", words()), "the course's folder without its answers, into OUT; LESSONS=01,02")
     add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
     add("fuzz-ptx", lambda o: fuzz_ptx(words()), "what is handed over from outside, changed at random; options in ARGS")
+    add("install", lambda o: install(env("PREFIX")), "the emulator for other projects, into the folder PREFIX")
     add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
     add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
     add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 
 from workbook import base, build
-from workbook.base import OK, ROOT, load_text, save_text, table
+from workbook.base import OK, load_text, save_text, table
 from workbook.lessons import lessons
 from workbook.run import run
 
@@ -149,8 +149,10 @@ class Recorded:
 
 
 def recorded_ladder():
-    """{(lesson, size): Recorded} of the newest recorded ladder."""
-    sys.path.insert(0, str(ROOT / "plots"))
+    """{(lesson, size): Recorded} of the newest recorded ladder; empty where a copy of the workbook has no measurements."""
+    if not (base.ROOT / "plots" / "data.py").exists():
+        return {}
+    sys.path.insert(0, str(base.ROOT / "plots"))
     from data import load, newest
     rows = {}
     for row in load(newest("ladder"))[1]:
@@ -187,21 +189,21 @@ def rung(program, name, sizes, ladder):
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
-def sentence(program, lesson):
-    """What a student's right program would take, beside the worked one, for a person."""
+def sentence_lines(program, lesson):
+    """What a student's right program would take, beside the worked one, for a person: lines to print, or none."""
     known = recorded_ladder().get((lesson.name, SHOWN))
     if not known:
-        return ""
+        return []
     tile = tile_of({"tile": known.tile})
     try:
         own = window([program, *known.options.split()], tile)
         theirs = worked_window(lesson.program("emu"), known.options, tile)
     except NoPrediction as why:
-        return f"no prediction for an H200: {why}"
+        return ["", f"no prediction for an H200: {why}"]
     rate = lambda seen: f"{seen.at(SHOWN, SHOWN, SHOWN).tflops:.0f}"
     stages = f"{NUMBERS[own.stages]} stage{'s' if own.stages > 1 else ''}: " if 0 < own.stages < len(NUMBERS) else ""
-    return (f"predicted on an H200 at {SHOWN}: {rate(own)} TFLOP/s; the worked program {rate(theirs)}; {stages}"
-            f"the tensor core waits {100 * own.waits:.0f} % of the time for copies")
+    return ["", f"predicted on an H200 at {SHOWN}: {rate(own)} TFLOP/s; the worked program {rate(theirs)}; {stages}"
+                f"the tensor core waits {100 * own.waits:.0f} % of the time for copies"]
 
 
 def cells(found, sizes):

@@ -115,6 +115,7 @@ def next_step():
             print(f"           type  make check-{lesson.number}     one run with all its counts: make try-{lesson.number}")
             return OK
     print("every lesson is right. What else there is:\n"
+          "  read lessons/12_your_own_kernel/README.md: write a kernel of your own, break it, read the finding\n"
           "  make break-NN               a lesson's deliberate bugs: predict what each shows, then run it\n"
           "  make try FILE=my_kernel.cu  a kernel of your own, under the checker\n"
           "  make bench, make plots      time the ladder on a Hopper GPU, and draw it")

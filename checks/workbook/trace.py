@@ -25,7 +25,7 @@ BESIDE = {"01": "04"}  # whose run lies beside the lesson's; of the others, that
 MARK = re.compile(r"<!-- timeline (\S+\.svg) (.+?) -->")
 
 
-def record(executable, words, stem):
+def record(executable, words, stem, schedule=SCHEDULE):
     """Runs a program and records it. Returns (path of the trace, the Run). Where an error was found in a CTA that the window
     does not show, the run is recorded again with that CTA."""
     OUT.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def record(executable, words, stem):
     for _ in range(2):
         for file in (path, chrome):
             file.unlink() if file.exists() else None
-        done = run([executable, *words], LIMIT_S, json_option=bool(words), cwd=base.ROOT, EMU_SCHEDULE=SCHEDULE,
+        done = run([executable, *words], LIMIT_S, json_option=bool(words), cwd=base.ROOT, EMU_SCHEDULE=schedule,
                    EMU_TIME_LIMIT=LIMIT_S - 20, EMU_TRACE=path, EMU_TRACE_PERFETTO=chrome, **wanted)
         where = elsewhere(path)
         if where is None or wanted:
@@ -159,7 +159,7 @@ def figure_runs(text):
         lesson = lessons(number)[0]
         if not lesson.program("emu").exists():
             raise Stop(f"{shown(lesson.program('emu'))} is not built", ("try", "make build"))
-        path, done = record(lesson.program("emu"), FIGURE_SIZE.split(), f"figure-{lesson.number}")
+        path, done = record(lesson.program("emu"), FIGURE_SIZE.split(), f"figure-{lesson.number}", "timed")
         if not recorded(path):
             raise Stop(f"nothing was recorded of {shown(lesson.program('emu'))}", ("why", f"it {done.ended()}"))
         runs.append((path, heading))
