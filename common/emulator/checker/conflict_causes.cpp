@@ -95,11 +95,14 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
       const bool plain = is_plain_arrive(tell_.program(), a.source);
       f.related.push_back({"the reader's wait for " + name, tell_.line(wait->source)});
       f.related.push_back({"arrives on " + name, tell_.line(a.source)});
-      f.title += text(": the arrival on ", name, plain ? " does not wait for the copy" : " does not cover this copy");
-      f.why = plain ? "mbarrier.arrive is executed at once, by the thread; only cp.async.mbarrier.arrive.noinc arrives when "
-                      "the copies of its thread have landed."
-                    : "cp.async.mbarrier.arrive.noinc arrives when the copies that its thread issued before it have landed; "
-                      "this one came after it.";
+      f.title += text(": the arrival on ", name,
+                      plain ? " does not wait for the copy" : " does not cover this copy");
+      f.why =
+          plain
+              ? "mbarrier.arrive is executed at once, by the thread; only cp.async.mbarrier.arrive.noinc arrives when "
+                "the copies of its thread have landed."
+              : "cp.async.mbarrier.arrive.noinc arrives when the copies that its thread issued before it have landed; "
+                "this one came after it.";
       f.hint = text("cp.async.mbarrier.arrive.noinc on ", name, " behind the last copy of the stage",
                     plain ? ", in place of the arrival" : "");
       return true;
@@ -114,7 +117,8 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
   }
   if (not_waited_for.empty()) return false;
   f.title += ": the reader has not waited for " + not_waited_for;
-  f.hint = "wait on the mbarrier that the copies arrive on, for the parity of this phase, before the first read";
+  f.hint =
+      "wait on the mbarrier that the copies arrive on, for the parity of this phase, before the first read";
   return true;
 }
 

@@ -68,8 +68,9 @@ std::string others(const Program& program, const std::vector<StuckGroup>& waiter
 
 Finding describe_deadlock(const Machine& machine, const Program& program) {
   const std::vector<StuckGroup> waiters = stuck_groups(machine);
-  const StuckGroup& lead = *std::min_element(waiters.begin(), waiters.end(),
-                                         [](const StuckGroup& a, const StuckGroup& b) { return rank(a) < rank(b); });
+  const StuckGroup& lead =
+      *std::min_element(waiters.begin(), waiters.end(),
+                        [](const StuckGroup& a, const StuckGroup& b) { return rank(a) < rank(b); });
   const Group& g = *lead.group;
   const bool endless = loops(g);
   Finding f(endless ? Id::endless_loop : Id::deadlock);
