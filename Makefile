@@ -15,11 +15,14 @@
 ## make diff-NN                what lesson NN changes in the kernel of the lesson before (shows answers)
 ## make reset-NN               start that file again; asks, and keeps a copy of yours
 ## make check                  check all your files
+## make check FILE=x.cu LESSON=04  check a file elsewhere
 ## make break-NN               list the deliberate bugs of lesson NN
 ## make break-NN BUG=name      show one, run it, and what it showed
 ## make try FILE=my_kernel.cu  run any program of one file once under the checker; FLAGS="-DN=8" for nvcc, ARGS, SCHEDULE
+## make install PREFIX=folder  the emulator for other projects: library, CMake package, nvcc-emu
 ##
 ## make grade SUBMISSIONS=folder  judge a class's hand-ins; LESSONS=04,05, OUT=folder, SHARD=i/n (checks/grading/README.md)
+## make handout                the course without its answers, into OUT=folder; LESSONS=01,02
 ## make grade-merge            the results of shards, together: ARGS="folder folder", OUT=folder
 ##
 ## make test                   the project's own tests; TESTS=regex runs some of them; ALL=1 tries more random schedules
@@ -43,13 +46,13 @@
 ## DEVICE=gpu or emu: not the best device, but this one     JOBS=N: parallel jobs     BUILD_DIR=folder: not build
 
 # The front door: every command is one of checks/workbook, which reads these from the environment.
-export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD
+export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD PREFIX
 export CALLED_FROM := $(PWD)
 override WORKBOOK := @sh checks/workbook/start.sh
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-commands := help run predict next status check try trace test grade bench plots fuzz record setup build clean
+commands := help run predict next status check try trace test grade handout install bench plots fuzz record setup build clean
 .PHONY: $(commands) grade-merge doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
@@ -68,9 +71,9 @@ grade-merge:
 bench-emulator:
 	$(WORKBOOK) bench-emulator $(ARGS)
 
-# A build of its own: the sanitizers are in all of it.
+# A build of its own: the sanitizers are in all of it. Not optimised, since that takes them ten times as long.
 fuzz-ptx: export BUILD_DIR := $(or $(BUILD_DIR),build)-asan
-fuzz-ptx: export CMAKE_FLAGS := $(CMAKE_FLAGS) -DWORKBOOK_SANITIZE=ON
+fuzz-ptx: export CMAKE_FLAGS := $(CMAKE_FLAGS) -DWORKBOOK_SANITIZE=ON -DCMAKE_CXX_FLAGS_RELEASE=-O0
 fuzz-ptx:
 	$(WORKBOOK) fuzz-ptx
 

@@ -31,7 +31,7 @@ Outcome run(const Pipeline& p, const Mutation& m, const std::string& schedule) {
   machine.observers.add(checker);
   machine.schedule = emu::Schedule::from(schedule);
   machine.time_limit_s = kTimeLimit;
-  emu::LoadedModule module(machine.memory, emit(p, m));
+  emu::LoadedModule module(machine.memory, std::vector<std::string>{emit(p, m)});
   const emu::Program& program = *module.kernel("pipeline");
 
   const auto input = input_of(p);

@@ -31,6 +31,11 @@ class Stop(Exception):
         return "\n".join([f"error: {self.args[0]}", *rows])
 
 
+def handed_out():
+    """Whether this is a student's copy of the workbook, which `make handout` has written: it has no worked programs."""
+    return (ROOT / "checks" / "handout.txt").exists()
+
+
 def disk_full():
     return Stop("the disk is full", ("where", f"{shown(BUILD)} or {os.environ.get('TMPDIR', '/tmp')}"),
                 ("try", "make room, or build elsewhere: BUILD_DIR=folder"))

@@ -1,8 +1,8 @@
 """The corpus of deliberate bugs: what a patch says about itself, how it is applied, and what must come of it.
 
 checks/bugs/NN_name/BUG.patch changes solutions/NN_name.cu; checks/bugs/standalone/PROGRAM/BUG.patch changes
-checks/bugs/standalone/PROGRAM.cu. A patch is a header of 'key: value' lines (a value goes on in indented lines), an
-empty line, and a unified diff:
+checks/bugs/standalone/PROGRAM.cu, or lessons/NN_your_own_kernel/PROGRAM.cu. A patch is a header of 'key: value' lines (a value
+goes on in indented lines), an empty line, and a unified diff:
 
   bug        its name, that of the file
   title      what goes wrong, one line
@@ -103,7 +103,9 @@ def programs():
     """Every program of the corpus: the lessons in order, with those beside a lesson (04b), then the stand-alone ones."""
     sources = sorted([l.solution for l in lessons()] + [*(base.ROOT / "solutions").glob("[0-9][0-9]b_*.cu")])
     found = [Program(p.stem, p, folder() / p.stem, (LONG, SHORT)) for p in sources]
-    return found + [Program(p.stem, p, p.with_suffix(""), ("",)) for p in sorted((folder() / "standalone").glob("*.cu"))]
+    alone = folder() / "standalone"
+    sources = [*sorted(alone.glob("*.cu")), *sorted((base.ROOT / "lessons").glob("[0-9][0-9]_your_own_kernel/*.cu"))]
+    return found + [Program(p.stem, p, alone / p.stem, ("",)) for p in sources]
 
 
 def parse_expectation(path, written):

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbook import build, compile_report, device, predict, program, reclaimed, report
-from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, load_text, paragraph, save_text, shown, table
-from workbook.lessons import lessons
+from workbook.base import BUILD, GREEN, OK, ROOT, TODO_OPEN, WRONG, YELLOW, Stop, colour, handed_out, load_text, paragraph, save_text, shown, table
+from workbook.lessons import Lesson, lessons
 from workbook.nvcc import registers
 from workbook.run import Run, run
 
@@ -54,6 +54,13 @@ class Judgement:
     reclaimed: tuple = ()  # header and rows: what the kernel takes beside the lesson before
     passed = property(lambda self: sum(c.status == "passed" for c in self.cases))
     failed = property(lambda self: sum(c.status == "failed" for c in self.cases))
+
+
+@dataclass(frozen=True)
+class Elsewhere(Lesson):
+    """A lesson with another file than the checkout's in the student's place."""
+    path: object = None
+    exercise = property(lambda self: self.path)
 
 
 def compiled(lesson, choice, *targets):
@@ -120,7 +127,7 @@ def run_cases(lesson, choice, every):
 
 def again(lesson, done):
     """What to type to repeat a run of the student's program."""
-    words = f'make try-{lesson.number}'
+    words = f"make try FILE={shlex.quote(shown(lesson.exercise))}" if isinstance(lesson, Elsewhere) else f"make try-{lesson.number}"
     if done.command[1:]:
         words += f' ARGS="{" ".join(shlex.quote(w) for w in done.command[1:])}"'
     schedule = done.environment.get("EMU_SCHEDULE", "in-order")
@@ -182,7 +189,7 @@ def print_judgement(lesson, found):
         return
     print("\n" + "\n".join(found.lines))
     if found.verdict == "TODO open":
-        print(f"\n  stuck  make hint-{lesson.number}")
+        print("" if isinstance(lesson, Elsewhere) else f"\n  stuck  make hint-{lesson.number}")
     if found.failed and found.verdict != "TODO open":
         total = len(found.cases) + found.left
         touched = "up to the first that failed" if found.left else f"{found.failed} of {total} failed"
@@ -191,7 +198,7 @@ def print_judgement(lesson, found):
         for case in found.cases:
             print(f"         {colour(f'{case.status:<8}', report.verdict_colour(case.status))} {case.name}")
         if found.left:
-            print(f"         not run  {found.left} more; all of them: make check-{lesson.number} ALL=1")
+            print(f"         not run  {found.left} more; all of them: ALL=1")
 
 
 # ---- what the last check has said
@@ -223,8 +230,20 @@ def last_result(lesson):
 
 # ---- commands
 
-def check(wanted=None, every=False):
-    chosen = lessons(wanted)
+def elsewhere(name, wanted):
+    """The lesson of FILE=, which LESSON= names, or the file by its own name."""
+    path = Path(os.path.abspath(Path(os.environ.get("CALLED_FROM") or ROOT) / Path(name).expanduser()))
+    named = [lesson for lesson in lessons() if lesson.name == path.stem]
+    if not path.is_file():
+        raise Stop(f"FILE={name} does not exist", ("where", str(path)))
+    if not wanted and not named:
+        raise Stop(f"of which lesson is {name}?", ("try", f"make check FILE={name} LESSON=04"))
+    return Elsewhere((lessons(wanted) if wanted else named)[0].name, path)
+
+
+def check(wanted=None, every=False, file=""):
+    chosen = [elsewhere(file, wanted)] if file else lessons(wanted)
+    wanted = wanted or file
     choice = device.choose("emu")
     rows, all_right = [], True
     for lesson in chosen:
@@ -232,8 +251,9 @@ def check(wanted=None, every=False):
         found = judge(lesson, choice, every, bool(wanted)) if hashed else Judgement("missing", [f"start it again: make reset-{lesson.number}"])
         if wanted or found.verdict != "TODO open":  # of many files the table says which are open
             print_judgement(lesson, found)
-        remember(lesson, found, hashed)
-        if wanted and found.verdict in ("right", "right, but") and choice.device == "emu":
+        if not file:
+            remember(lesson, found, hashed)
+        if wanted and found.verdict in ("right", "right, but") and choice.device == "emu" and not handed_out():
             sys.stdout.flush()
             print("".join(line + "\n" for line in predict.sentence_lines(lesson.program("emu", GROUP), lesson)), end="")
         all_right = all_right and found.verdict == "right"

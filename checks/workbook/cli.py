@@ -7,8 +7,7 @@ import sys
 
 from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
 from workbook import oldest_ptx, one_file, pages, predict, recorded, report, student, trace
-from workbook.grading import command as grading
-from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, shown
+from workbook.base import BUILD, OK, ROOT, WRONG, Stop, handed_out, paragraph, shown
 from workbook.program import DoesNotCompile
 
 
@@ -83,6 +82,23 @@ def fuzz_ptx(words):
     return subprocess.run([str(BUILD / "checks" / "fuzz_readers"), *(words or ["--seconds", "600"])]).returncode
 
 
+def install(prefix):
+    """The emulator as other projects use it, in a folder that is seen from where make was called."""
+    if not prefix:
+        raise Stop("install where?", ("try", 'make install PREFIX="$HOME/.local", or any other folder'))
+    folder = os.path.abspath(os.path.join(one_file.caller(), os.path.expanduser(prefix)))
+    build.prepare("emulator", again=True)
+    command = [build.tools()["CMAKE"], "--install", str(BUILD), "--prefix", folder, "--component", "emulator"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, env=build.cmake_environment())
+    if done.returncode:
+        raise Stop(f"cannot install into {folder}", ("why", done.stdout.strip()[-600:]), ("try", "a folder that you can write"))
+    print(f"installed into {folder}\n\n"
+          f"  one program   {folder}/bin/nvcc-emu -o program program.cu\n"
+          f"  with CMake    find_package(CudaEmulator), emulate_cuda(target), and -DCMAKE_PREFIX_PATH={folder}\n"
+          f"  an example    {shown(ROOT / 'checks/install/example')}, with a file for continuous integration")
+    return OK
+
+
 def pipeline(path):
     """A right program of checks/pipelines: no finding, neither error nor advice, under every schedule."""
     found = bugs.judge(path, None, [""])
@@ -90,6 +106,23 @@ def pipeline(path):
     if found:
         print(bugs.execute(path, "", found[0][1]).output)
     return WRONG if found else OK
+
+
+def instructors(name, words):
+    """A command of the grading kit, which a student's copy of the workbook lacks."""
+    from workbook.grading import command
+    return getattr(command, name)(words)
+
+
+# What needs a worked program, a bug or the project's own tests.
+NOT_HANDED_OUT = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-ptx", "plots", "record", "bugs",
+                  "format", "quotes", "pages", "exercise", "timelines", "oldest-ptx", "pipeline", "compare")
+
+
+def refuse_what_is_not_handed_out(command):
+    if handed_out() and command in NOT_HANDED_OUT:
+        raise Stop(f"a student's copy of the workbook has no `{command}`",
+                   ("why", "it needs the worked programs or the deliberate bugs; your instructor has them"), ("try", "make: the commands that are here"))
 
 
 def describe_device():
@@ -130,7 +163,8 @@ def parser():
     add("run", lambda o: ladder.climb(o.lesson), "run the worked programs; options in ARGS", "lesson?")
     add("predict", lambda o: predict.show(o.lesson), "what the worked programs would take on an H200", "lesson?")
     add("test", lambda o: ctest.test(), "the project's own tests, or those that TESTS names")
-    add("check", lambda o: check.check(o.lesson, env("ALL")), "check the student's file, or all; ALL=1: every case", "lesson?")
+    add("check", lambda o: check.check(o.lesson or env("LESSON"), env("ALL"), env("FILE")),
+        "check the student's file, all, or FILE=x.cu of LESSON=04; ALL=1: every case", "lesson?")
     add("try", lambda o: try_it(o.lesson, env("FILE")), "run the student's file, or FILE=x.cu, once; ARGS, FLAGS, SCHEDULE", "lesson?")
     add("trace", lambda o: trace.trace(o.lesson, env("FILE")), "play a run step by step, of the lesson or FILE=x.cu; ARGS", "lesson?")
     add("timelines", lambda o: trace.timelines(o.write), "compare the documents' timelines with the programs; --write: draw them", "--write")
@@ -147,10 +181,12 @@ def parser():
     emulator = add("bench-emulator", lambda o: bench_emulator.bench(o.repeat, o.csv), "the emulator's speed")
     emulator.add_argument("--repeat", type=int, default=5, help="launches of each program (5)")
     emulator.add_argument("--csv", help="a file that gets the table, too")
-    add("grade", lambda o: grading.grade(words()), "the hand-ins of SUBMISSIONS; LESSONS, OUT, SHARD=i/n, options in ARGS")
-    add("grade-merge", lambda o: grading.merge(words()), "the results of the shards that ARGS names, into OUT")
+    add("grade", lambda o: instructors("grade", words()), "the hand-ins of SUBMISSIONS; LESSONS, OUT, SHARD=i/n, options in ARGS")
+    add("grade-merge", lambda o: instructors("merge", words()), "the results of the shards that ARGS names, into OUT")
+    add("handout", lambda o: instructors("hand_out", words()), "the course's folder without its answers, into OUT; LESSONS=01,02")
     add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
     add("fuzz-ptx", lambda o: fuzz_ptx(words()), "what is handed over from outside, changed at random; options in ARGS")
+    add("install", lambda o: install(env("PREFIX")), "the emulator for other projects, into the folder PREFIX")
     add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
     add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
     add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")
@@ -179,6 +215,7 @@ def parser():
 def main(words):
     try:
         options = parser().parse_args(words)
+        refuse_what_is_not_handed_out(options.command)
         device.asked()
         return options.call(options)
     except Stop as stop:

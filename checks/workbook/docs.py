@@ -7,6 +7,10 @@ In a README, a comment before a fenced block says what the block holds:
         moved to the left margin
     <!-- output solutions/04_tma_single_stage.emu --m 256 --n 256 --k 256 -->
         what that program of the build folder prints, with "..." for the time it took
+    <!-- quote lessons/12_your_own_kernel/scale_tiles.cu -->
+        the whole file, without the marks of its regions
+    <!-- report scale_tiles/no_wait -->
+        the short report of that program with that bug in it, or of the right one, as if its file were my_kernel.cu
 """
 
 import difflib
@@ -16,13 +20,13 @@ import subprocess
 import textwrap
 from pathlib import Path
 
-from workbook import base
+from workbook import base, bugs, report
 from workbook.base import BUILD, OK, SKIPPED, WRONG, Stop, load_text, save_text, shown
 from workbook.build import tools
 from workbook.lessons import MARKER
 from workbook.run import run
 
-BLOCK = re.compile(r"<!-- (quote|output) (.+?) -->\n```(\w*)\n(.*?)```\n", re.DOTALL)
+BLOCK = re.compile(r"<!-- (quote|output|report) (.+?) -->\n```(\w*)\n(.*?)```\n", re.DOTALL)
 COMMANDS = re.compile(r"(<!-- commands -->\n).*?(<!-- commands: end -->\n)", re.DOTALL)
 TIME_LIMIT_S = 60
 
@@ -31,12 +35,25 @@ class Unavailable(Exception):
     """The source of a block cannot be had; the message says why."""
 
 
-def region(path, name):
-    """The lines of a named region, without exercise markers, dedented."""
+def region(path, name=None):
+    """The lines of a named region, or of the whole file, without exercise markers, dedented."""
+    if not name:
+        return "".join(line + "\n" for line in load_text(base.ROOT / path).splitlines() if not MARKER.match(line))
     found = re.search(rf"^ *// \[region {re.escape(name)}\]\n(.*?)^ *// \[end region\]$", load_text(base.ROOT / path), re.M | re.S)
     if found is None:
         raise Unavailable(f"{path} has no region {name}")
     return textwrap.dedent("\n".join(line for line in found[1].splitlines() if not MARKER.match(line))) + "\n"
+
+
+def short_report(label):
+    """What `make try` shows of a program of the corpus with a bug in it, or of the right one."""
+    name, _, bug = label.partition("/")
+    wrong = None if bug == "right" else bugs.find_bug(name, bug)
+    done = bugs.execute(bugs.build(bugs.find(name), wrong), "", "in-order")
+    lines = report.body(done, printed=True) or ["0 findings", *report.seen_lines(done)]
+    source = f"build/bugs/{name}/{bug}.cu"
+    return "\n".join(lines).replace(shown(base.BUILD / "bugs" / name / f"{bug}.cu"), source).replace(source, "my_kernel.cu").replace(
+        f"{bug}.cu", "my_kernel.cu") + "\n"
 
 
 def output(program, *words):
@@ -66,7 +83,7 @@ def quotes(write):
             kind, words, old = found[1], found[2].split(), found[4]
             at = f"{shown(path)}:{text[:found.start()].count(chr(10)) + 1}"
             try:
-                new = {"quote": region, "output": output}[kind](*words)
+                new = {"quote": region, "output": output, "report": short_report}[kind](*words)
             except (Unavailable, OSError, TypeError, Stop) as error:
                 failures.append(f"{at}: {error}")
                 return found[0]
@@ -79,8 +96,8 @@ def quotes(write):
         table = COMMANDS.sub(lambda m: m[1] + command_table() + m[2], renewed)
         if table != renewed and not write:
             failures.append(f"{shown(path)}: the table of commands is not that of the Makefile; run: workbook quotes --write")
-        if text.count("<!-- quote ") + text.count("<!-- output ") != len(BLOCK.findall(text)):
-            failures.append(f"{shown(path)}: a quote or output comment is not followed by a fenced block")
+        if sum(text.count(f"<!-- {kind} ") for kind in ("quote", "output", "report")) != len(BLOCK.findall(text)):
+            failures.append(f"{shown(path)}: a quote, output or report comment is not followed by a fenced block")
         if write and table != text:
             save_text(path, table)
             print(f"renewed {shown(path)}")

@@ -14,7 +14,7 @@ import textwrap
 
 from workbook import base, bugs
 from workbook.base import OK, WRONG, load_text, save_text, shown
-from workbook.lessons import Malformed, lessons, regions, render, split
+from workbook.lessons import Lesson, Malformed, lessons, regions, render, split
 
 SECTIONS = ("> **Question.**", "> **Predict.**", "## Run it", "## Break it", "## Why", "**The prediction.**", "## Next", "<!-- links -->")
 LISTING = re.compile(r"<!-- listing (\w+) -->\n```cpp\n.*?```\n", re.DOTALL)
@@ -56,8 +56,14 @@ def bug_block(label, name):
             f"{fill(' '.join(answer))}\n\n{fill(bug.header['why'])}\n\n</details>\n<!-- bug: end -->\n")
 
 
+def chapter_behind():
+    """The last chapter, which is no rung: it has no solution and no blanks."""
+    found = sorted(p.parent.name for p in (base.ROOT / "lessons").glob("[0-9][0-9]_*/README.md"))
+    return [Lesson(found[-1])] if found and found[-1] > lessons()[-1].name else []
+
+
 def links(lesson):
-    everything = lessons()
+    everything = lessons() + chapter_behind()
     at = everything.index(lesson)
     parts = [f"{word}: [{other.name}](../{other.name}/README.md)" for word, place in (("Before", at - 1), ("Next", at + 1))
              if 0 <= place < len(everything) for other in [everything[place]]]

@@ -2,7 +2,7 @@
 
 import math
 
-from workbook.base import BUILD, load_text
+from workbook.base import BUILD, handed_out, load_text
 from workbook.lessons import lessons
 from workbook.nvcc import registers
 from workbook.run import run
@@ -15,8 +15,8 @@ KINDS = (("copy", "that issue asynchronous copies"), ("memory", "that load and s
 
 
 def before(lesson):
-    """The lesson in front of this one, or None."""
-    return next((l for l in reversed(lessons()) if l.name < lesson.name), None)
+    """The lesson in front of this one, or None. A student's copy has no worked program to set beside."""
+    return None if handed_out() else next((l for l in reversed(lessons()) if l.name < lesson.name), None)
 
 
 def built_registers(lesson):

@@ -37,7 +37,7 @@ def hint(wanted):
     for at, text in enumerate(found[:shown_now], 1):
         print(paragraph(f"{at} of {len(found)}", text))
     print(f"\nagain for one more: make hint-{lesson.number}" if shown_now < len(found) else
-          f"\nthe answer: {shown(lesson.solution)}, at [todo {number}]")
+          "\nthat was the last one: ask your instructor" if base.handed_out() else f"\nthe answer: {shown(lesson.solution)}, at [todo {number}]")
     return OK
 
 
@@ -53,7 +53,8 @@ def diff(wanted):
     before = [other for other in lessons() if other.number < lesson.number]
     if not before:
         raise Stop(f"there is no lesson before {lesson.name}", ("try", f"a later one: make diff-{lessons()[1].number}"))
-    print(f"This shows the answers of lesson {lesson.number}.\n")
+    if not base.handed_out():
+        print(f"This shows the answers of lesson {lesson.number}.\n")
     lines = list(difflib.unified_diff(kernel_lines(before[-1]), kernel_lines(lesson), shown(before[-1].solution),
                                       shown(lesson.solution), n=2, lineterm=""))
     for text in lines:
@@ -114,6 +115,7 @@ def next_step():
             print(f"           type  make check-{lesson.number}     one run with all its counts: make try-{lesson.number}")
             return OK
     print("every lesson is right. What else there is:\n"
+          "  read lessons/12_your_own_kernel/README.md: write a kernel of your own, break it, read the finding\n"
           "  make break-NN               a lesson's deliberate bugs: predict what each shows, then run it\n"
           "  make try FILE=my_kernel.cu  a kernel of your own, under the checker\n"
           "  make bench, make plots      time the ladder on a Hopper GPU, and draw it")

@@ -226,12 +226,13 @@ std::string found_at_the_seam(const std::string& first, const std::string& secon
   machine.observers.add(checker);
   emu::LoadedModule module(
       machine.memory,
-      ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 data[256];\n"
-      ".visible .entry first() {\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\nmov.u64 %rd1, data;\n" +
+      std::vector<std::string>{
+          ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 data[256];\n"
+          ".visible .entry first() {\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\nmov.u64 %rd1, data;\n" +
           first +
           "ret;\n}\n.visible .entry second() {\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
           "mov.u64 %rd1, data;\n" +
-          second + "ret;\n}\n");
+          second + "ret;\n}\n"});
   emu::LaunchConfig config;
   config.block.x = 32;
   machine.launch(*module.kernel("first"), config);

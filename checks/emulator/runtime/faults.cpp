@@ -139,6 +139,31 @@ TEST_CASE("loops and waits that never end are ended: the launch timed out") {
   CHECK(contains(loop.errors, "endless-loop"));
 }
 
+TEST_CASE("a kernel that waits for the host, which waits for it: told at the call that waits") {
+  const std::string poll =
+      "again:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;\n";
+  const auto waits = [&](bool host_sets) {
+    return in_child([&] {
+      Registered code(kernel_text("kernel", poll + "st.global.u32 [%rd1+4], 7;"));
+      volatile int* words = nullptr;
+      cudaMallocHost(reinterpret_cast<void**>(const_cast<int**>(&words)), 8);
+      words[0] = words[1] = 0;
+      void* args[] = {&words};
+      const int launch = cudaLaunchKernel(code.kernel("kernel"), 1, 1, args, 0, nullptr);
+      const int last = cudaGetLastError();
+      if (host_sets) words[0] = 1;
+      const int wait = cudaDeviceSynchronize();
+      std::printf("%d %d %d, %d\n", launch, last, wait, words[1]);
+      return 0;
+    });
+  };
+  CHECK(waits(true).output == "0 0 0, 7\n");
+  const Ended never = waits(false);
+  CHECK(never.output == "0 0 702, 0\n");
+  CHECK(contains(never.errors, "endless-loop"));
+  CHECK(never.status == 1);
+}
+
 TEST_CASE("an instruction that is not supported: its kernel is refused, in a lesson the whole program") {
   const auto program = [](emu::Strictness strictness) {
     return in_child([&] {

@@ -1,9 +1,11 @@
 """The blanks of a hand-in: what is in each of them, and the worked program with one of them in it."""
 
 import difflib
+import hashlib
 import re
 from dataclasses import dataclass
 
+from workbook import program
 from workbook.lessons import MARKER, Region, regions, render, split
 from workbook.program import PIECE
 
@@ -31,7 +33,40 @@ class Blank:
 
 def pieces(text):
     """What the text is made of, without comments and blanks."""
-    return [m[0] for m in PIECE.finditer(text) if not m[0].startswith(("//", "/*"))]
+    return [m[0] for m in PIECE.finditer(without_comments(text))]
+
+
+OPENING = re.compile(r'//|/\*|R"[^\s()\\]{0,16}\(|"|\'')
+REST = {'"': re.compile(r'(?:[^"\\\n]|\\.)*"'), "'": re.compile(r"(?:[^'\\\n]|\\.)*'")}
+
+
+def without_comments(text):
+    """The text without comments, raw strings and empty lines, in one pass: what is looked at outside of the sandbox may be made to
+    keep a regular expression busy."""
+    kept, at = [], 0
+    while at < len(text):
+        opened = OPENING.search(text, at)
+        if not opened:
+            kept.append(text[at:])
+            break
+        kept.append(text[at:opened.start()])
+        what, begin = opened[0], opened.end()
+        if what in REST:
+            rest = REST[what].match(text, begin)
+            kept.append(what + rest[0] if rest else what)
+            at = rest.end() if rest else begin
+        else:
+            end = "\n" if what == "//" else "*/" if what == "/*" else ")" + what[2:-1] + '"'
+            found = text.find(end, begin)
+            body = text[begin:found if found >= 0 else len(text)]
+            kept.append(" " if what in ("//", "/*") else f'"{hashlib.sha256(body.encode()).hexdigest()}"')
+            at = len(text) if found < 0 else found if what == "//" else found + len(end)
+    return "\n".join(filter(None, map(str.strip, "".join(kept).split("\n"))))
+
+
+def host_text(text):
+    """The pieces of the source that are no device code (program.host_text)."""
+    return program.host_text(without_comments(text))
 
 
 def marked(lines):
@@ -77,6 +112,15 @@ def blanks(lesson, text):
 def alone(lesson, blank):
     """The worked program with what the hand-in has in one blank."""
     return render(split(lesson.solution), lambda region: blank.lines if region.number == blank.region.number else region.lines)
+
+
+def others_worked(lesson, text, blank):
+    """The hand-in with the worked answers in all blanks but one."""
+    lines = text.splitlines()
+    for other in sorted(blanks(lesson, text), key=lambda b: -b.first):
+        if other.lines and other.region.number != blank.region.number:
+            lines[other.first - 1:other.first - 1 + len(other.lines)] = other.region.lines
+    return "\n".join(lines) + "\n"
 
 
 def around(lesson, text):

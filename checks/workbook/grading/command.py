@@ -5,25 +5,28 @@ import csv
 import io
 import os
 import re
+import shutil
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
 
-from workbook import base, build
-from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, YELLOW, Stop, colour, load_text, shown, table
-from workbook.grading import handins, harness, results
+from workbook import build
+from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, WRONG, YELLOW, Stop, colour, load_text, shown, table
+from workbook.grading import examples, handins, handout, harness, results
 from workbook.grading.judge import Judge, judge_file
 from workbook.grading.points import Weights
 from workbook.grading.sandbox import Sandbox
 from workbook.lessons import lessons
+from workbook.one_file import caller
 
 
 def options(words):
     parser = argparse.ArgumentParser(prog="make grade ARGS=...", add_help=False)
     parser.add_argument("--no-sandbox", action="store_true")
     parser.add_argument("--changed-harness", action="store_true")
+    parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--roster")
     parser.add_argument("--deadline")
     parser.add_argument("--weights")
@@ -31,13 +34,13 @@ def options(words):
         return parser.parse_args(words)
     except SystemExit:
         raise Stop("ARGS has something that grading does not know",
-                   ("try", "--roster FILE.csv, --deadline 'YYYY-MM-DD HH:MM', --weights FILE.json, --no-sandbox, --changed-harness"))
+                   ("try", "--roster FILE.csv, --deadline 'YYYY-MM-DD HH:MM', --weights FILE.json, --no-sandbox, --changed-harness, --build-only"))
 
 
 def folder_of(name, otherwise):
     wanted = os.environ.get(name, "")
     path = Path(wanted).expanduser() if wanted else otherwise
-    return path if path.is_absolute() else base.ROOT / path
+    return caller() / path
 
 
 def chosen_lessons():
@@ -80,6 +83,11 @@ def nothing(what, why):
     return {"what": what, "why": why, "lines": [], "cases": [], "blanks": [], "remarks": []}
 
 
+def build_all(chosen):
+    """Builds what hand-ins are judged with."""
+    build.prepare(*(t for lesson in chosen for t in (f"solutions.{lesson.name}.emu", f"check.lesson.{lesson.name}")), "launch_claim")
+
+
 class Class:
     """One run of `make grade`."""
 
@@ -89,28 +97,52 @@ class Class:
         self.out = folder_of("OUT", BUILD / "grade")
         if not os.environ.get("SUBMISSIONS"):
             raise Stop("which hand-ins?", ("try", "make grade SUBMISSIONS=folder, in which each hand-in is a folder or an archive"))
-        self.handins, self.others = handins.collect(folder_of("SUBMISSIONS", None))
-        self.weights = Weights(Path(asked.weights) if asked.weights else None)
-        self.late = roster(asked.roster) if asked.roster else {}
+        folder = folder_of("SUBMISSIONS", None)
+        self.examples = {}
+        if folder.resolve() == examples.folder().resolve():
+            folder = self.make_examples()
+        self.handins, self.others = handins.collect(folder)
+        self.weights = Weights(caller() / asked.weights if asked.weights else None)
+        self.late = roster(caller() / asked.roster) if asked.roster else {}
         self.until = deadline(asked.deadline) if asked.deadline else None
         there = {handin.name for handin in self.handins}
         self.handins += [handins.HandIn(name, None, why="nothing was handed in") for name in self.late if name not in there]
         self.handins = sorted(self.handins, key=lambda h: h.name)[self.shard[0] - 1::self.shard[1]]
         self.commit = harness.commit(asked.changed_harness)
         self.sandbox = Sandbox(asked.no_sandbox, build.jobs())
-        self.found, self.failed, self.done = {}, [], 0
+        self.found, self.failed, self.done, self.total = {}, [], 0, 0
+
+    def make_examples(self):
+        """Writes the hand-ins of the recipes; their folder. Without LESSONS those lessons are graded that they are for."""
+        folder, made = self.out / "examples", examples.recipes()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for example in made:
+            example.make(folder)
+        self.examples = {example.name: example for example in made}
+        if not os.environ.get("LESSONS"):
+            self.chosen = [lesson for lesson in self.chosen if any(e.lesson == lesson.name for e in made)]
+        return folder
+
+    def surprises(self):
+        """What came of examples other than their recipes promise."""
+        for handin in self.handins:
+            example = self.examples.get(handin.name)
+            found = example and self.found.get((handin.slug, example.lesson))
+            said = example.deviation(found) if found else ""
+            if said:
+                yield f"{handin.title}, {example.title}: {said}"
 
     def prepare(self):
-        targets = [t for lesson in self.chosen for t in (f"solutions.{lesson.name}.emu", f"check.lesson.{lesson.name}")]
-        build.prepare(*targets, "launch_claim")
+        build_all(self.chosen)
         self.identity = harness.identity(self.chosen)
         self.judge = Judge(self.sandbox, self.out / "judged", self.identity)
         for handin in self.handins:
             if handin.path:
                 handins.read(handin)
 
-    def one(self, handin, lesson):
-        """What is written down of one file."""
+    def without(self, handin, lesson):
+        """What is written down of a file that is not judged; None where it is to be judged."""
         file = handin.files.get(lesson.name)
         if file is None:
             return nothing("missing", handin.why or f"there is no {lesson.name}.cu")
@@ -118,14 +150,12 @@ class Class:
             return nothing("late", self.late[handin.name])
         if self.until and file.changed > self.until:
             return nothing("late", f"changed at {datetime.fromtimestamp(file.changed):%Y-%m-%d %H:%M}, after {self.asked.deadline}")
-        if file.text is None:
-            return nothing("unreadable", file.why)
-        return judge_file(self.judge, lesson, file.text)
+        return nothing("unreadable", file.why) if file.text is None else None
 
     def guarded(self, handin, lesson):
         """Likewise; what goes wrong here is said of this hand-in, and the others go on."""
         try:
-            return self.one(handin, lesson)
+            return judge_file(self.judge, lesson, handin.files[lesson.name].text)
         except Exception as problem:  # whatever it is, one hand-in does not end the run
             said = problem.args[0] if isinstance(problem, Stop) else f"{type(problem).__name__}: {problem}"
             self.failed.append(f"{handin.title}, {lesson.name}: {problem}")
@@ -133,9 +163,16 @@ class Class:
 
     def run(self):
         """Grades all; True when nothing interrupted it."""
-        work = [(h, lesson) for h in self.handins for lesson in self.chosen]
-        if self.chosen:  # what is slow to judge is begun first
-            work.sort(key=lambda w: w[1].name, reverse=True)
+        work = []
+        for handin in self.handins:
+            for lesson in self.chosen:
+                said = self.without(handin, lesson)
+                if said:
+                    self.keep(handin, lesson, said)
+                else:
+                    work.append((handin, lesson))
+        work.sort(key=lambda w: w[1].name, reverse=True)  # what is slow to judge is begun first
+        self.total = len(work)
         pool = ThreadPoolExecutor(build.jobs())
         futures = {pool.submit(self.guarded, h, lesson): (h, lesson) for h, lesson in work}
         left, began = set(futures), time.monotonic()
@@ -146,7 +183,7 @@ class Class:
                     h, lesson = futures[future]
                     self.keep(h, lesson, future.result())
                     self.done += 1
-                    self.progress(h, lesson, len(work), began)
+                    self.progress(h, lesson, began)
             return True
         except KeyboardInterrupt:
             self.sandbox.stopping = True
@@ -162,13 +199,13 @@ class Class:
         said["points"], said["most"] = self.weights.points(lesson, said), self.weights.most(lesson)
         self.found[handin.slug, lesson.name] = said
 
-    def progress(self, handin, lesson, total, began):
+    def progress(self, handin, lesson, began):
         said = self.found[handin.slug, lesson.name]
-        text = f"[{self.done}/{total}] {handin.title[:40]}  {lesson.name}: {said['what']}, {said['points']:g} points"
+        text = f"[{self.done}/{self.total}] {handin.title[:40]}  {lesson.name}: {said['what']}, {said['points']:g} points"
         if sys.stdout.isatty():
             spent = time.monotonic() - began
-            text += f"   ({spent / self.done * (total - self.done):.0f} s left)"
-            print(f"\r\033[K{text[:110]}", end="" if self.done < total else "\n", flush=True)
+            text += f"   ({spent / self.done * (self.total - self.done):.0f} s left)"
+            print(f"\r\033[K{text[:110]}", end="" if self.done < self.total else "\n", flush=True)
         else:
             print(text, flush=True)
 
@@ -185,12 +222,12 @@ class Class:
 
 def print_class(said):
     names = said["lessons"]
-    rows = [[h["title"][:36], *(f"{h['lessons'][n]['points']:g}" for n in names), f"{results.total(h):g}", f"{results.most(h):g}"]
-            for h in said["handins"]]
+    points = lambda r: "-" if r["what"] in ("missing", "late") else f"{r['points']:g}"
+    rows = [[h["title"][:36], *(points(h["lessons"][n]) for n in names), f"{results.total(h):g}", f"{results.most(h):g}"] for h in said["handins"]]
     most = {i + 1: r["most"] for i, r in enumerate(said["handins"][0]["lessons"].values())} if rows else {}
 
     def paint(i, text):
-        if i not in most:
+        if i not in most or text == "-":
             return None
         return GREEN if float(text) >= most[i] else YELLOW if float(text) > 0 else RED
 
@@ -198,30 +235,38 @@ def print_class(said):
 
 
 def grade(words):
-    run = Class(options(words))
+    asked = options(words)
+    if asked.build_only:
+        build_all(chosen_lessons())
+        return OK
+    run = Class(asked)
     print(run.sandbox, flush=True)
     run.prepare()
     whole = run.run()
     changed = harness.identity(run.chosen) != run.identity
     if changed:
-        raise Stop("what grades has changed while it graded: nothing of it counts", ("where", "the build folder, or the checkout"), ("try", "grade again"))
+        raise Stop("what grades has changed while it graded: nothing of it counts", ("where", "the build folder, or the checkout"),
+                   ("try", "grade again"))
     said = run.said(whole and not run.failed)
     results.write(run.out, said)
     print()
     print_class(said)
     print(f"\n{shown(run.out / 'class.html')}   results.csv, junit.xml and results.json are beside it")
     if not whole:
-        print(f"interrupted: {run.done} of {len(run.handins) * len(run.chosen)} files are graded and kept; the same command goes on")
+        print(f"interrupted: {run.done} of {run.total} files are graded and kept; the same command goes on")
         raise KeyboardInterrupt
     for problem in run.failed:
         print(colour(f"not graded: {handins.printable(problem)[:300]}", RED))
-    return BAD_INPUT if run.failed else OK
+    surprises = list(run.surprises())
+    for said in surprises:
+        print(colour(f"not as its recipe promises: {said}", RED))
+    return BAD_INPUT if run.failed else WRONG if surprises else OK
 
 
 def merge(words):
     """ARGS: the folders of the shards' results. OUT: where the whole goes."""
     out = folder_of("OUT", BUILD / "grade")
-    folders = [Path(w) if Path(w).is_absolute() else base.ROOT / w for w in words]
+    folders = [caller() / w for w in words]
     if not folders:
         raise Stop("which results?", ("try", "make grade-merge ARGS='shard-1 shard-2' OUT=folder"))
     parts = []
@@ -232,16 +277,18 @@ def merge(words):
             raise Stop("the results of a shard cannot be read", ("where", shown(folder / "results.json")), ("why", str(problem)))
     first, count = parts[0], parts[0]["shard"][1]
     for folder, part in zip(folders, parts):
-        for key, what in (("commit", "by another commit"), ("identity", "by another build"), ("lessons", "other lessons"), ("weights", "with other weights"),
-                          ("sandbox", "in another sandbox")):
+        for key, what in (("commit", "by another commit"), ("identity", "by another build"), ("lessons", "in other lessons"),
+                          ("weights", "with other weights"), ("sandbox", "in another sandbox")):
             if part[key] != first[key]:
-                raise Stop("shards that do not belong together", ("where", f"{shown(folders[0])} and {shown(folder)}"), ("why", f"one was graded {what}"))
+                raise Stop("shards that do not belong together", ("where", f"{shown(folders[0])} and {shown(folder)}"),
+                           ("why", f"one was graded {what}"))
         if not part["complete"]:
             raise Stop("a shard is not complete", ("where", shown(folder)), ("try", "run it again; it goes on where it was"))
     numbers = sorted(part["shard"][0] for part in parts)
     if any(part["shard"][1] != count for part in parts) or numbers != list(range(1, count + 1)):
         missing = sorted(set(range(1, count + 1)) - set(numbers))
-        raise Stop(f"these are not the {count} shards of one class", ("why", f"shards {', '.join(map(str, missing))} are missing" if missing else "one is there twice"))
+        raise Stop(f"these are not the {count} shards of one class",
+                   ("why", f"shards {', '.join(map(str, missing))} are missing" if missing else "one is there twice"))
     said = dict(first, shard=[1, 1], handins=sorted((h for part in parts for h in part["handins"]), key=lambda h: h["name"]),
                 others=first["others"])
     results.write(out, said)
@@ -249,3 +296,14 @@ def merge(words):
     print(f"\n{shown(out / 'class.html')}   results.csv, junit.xml and results.json are beside it")
     return OK
 
+
+
+def hand_out(words):
+    if words:
+        raise Stop("ARGS means nothing here", ("try", "make handout OUT=folder LESSONS=01,02"))
+    chosen = chosen_lessons()
+    out = handout.write(folder_of("OUT", BUILD / "handout"), chosen)
+    print(f"{shown(out)}: lessons {', '.join(lesson.number for lesson in chosen)}, without worked programs, bugs and git history")
+    if len(chosen) > 1:
+        print("  each lesson's file starts from what the one before asks for; to hand them out one after the other: LESSONS=01, then LESSONS=01,02")
+    return OK

@@ -12,6 +12,7 @@ from workbook.grading.sandbox import Limits, inside
 
 FOLDER = "/hand-in"  # where the source is in a sandbox
 LIMITS = Limits(cpu_s=60, wall_s=300, file=256 << 20)
+CALL_S = 10  # of a program, until it launches its kernel
 LONGEST_PTX = 4 << 20  # bytes; the longest of a lesson has a twentieth
 # The calls of a program that launch_claim.cpp answers.
 WRAPPED = ("emu_name_memory", "__cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernelExC")
@@ -23,6 +24,10 @@ class Refused(Exception):
     def __init__(self, what, where=()):
         super().__init__(what)
         self.where = list(where)
+
+
+class Broken(Stop):
+    """The compiler has failed without a complaint about the source, whoever is at fault."""
 
 
 def toolkit():
@@ -49,15 +54,16 @@ def shell(*lines):
 
 def refuse(outcome, name):
     """Tells what the compiler refuses from what is no fault of the source."""
-    said = outcome.errors.decode("utf-8", "replace")
+    said = outcome.errors[:1 << 20].decode("utf-8", "replace")
     if outcome.why:
         raise Refused(f"the compiler was {outcome.why}")
-    where = [(m["file"], int(m["line"]), m["text"]) for m in program.DIAGNOSTIC.finditer(said) if m["file"]]
-    if where or "undefined reference" in said or "internal error" in said or outcome.code < 0:
-        raise Refused(where[0][2] if where else (said.strip().splitlines() or ["the compiler died"])[-1], where)
-    if not outcome.code:
-        return
-    raise Stop("the compiler did not work in the sandbox", ("where", name), ("why", said.strip()[-600:] or outcome.ended()))
+    found = list(program.DIAGNOSTIC.finditer(said))
+    where = [(m["file"], int(m["line"]), m["text"]) for m in found if m["file"]]
+    if where:
+        raise Refused(where[0][2], where)
+    if found or "undefined reference" in said or "internal error" in said or outcome.code < 0:
+        raise Refused(next((m["ptxas"] for m in found), (said.strip().splitlines() or ["the compiler died"])[-1]))
+    raise Broken("the compiler did not work in the sandbox", ("where", name), ("why", said.strip()[-600:] or outcome.ended()))
 
 
 def to_ptx(sandbox, source):
@@ -82,7 +88,8 @@ def launches(sandbox, source, calls):
     link = [inside(made["CXX"]), "/tmp/made.o", "-o", "/tmp/claim", wraps, *(name for _, name in build),
             *filter(None, made["LIBRARIES"].split(";"))]
     script = shell([*nvcc(), "-c", f"{FOLDER}/{source.name}", "-o", "/tmp/made.o"], link, ["echo"], ["echo", "== made"])
-    runs = "\n".join(f"echo; echo == {i}; timeout 20 /tmp/claim {' '.join(map(shlex.quote, call))} 2>/dev/null || true" for i, call in enumerate(calls))
+    runs = "\n".join(f"echo; echo == {i}; timeout {CALL_S} /tmp/claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0"
+                     for i, call in enumerate(calls))
     done = sandbox.run([*script[:2], f"{script[2]}\n{runs}"], LIMITS, [(source.parent, FOLDER), *sources(), *build, *toolkit()])
     said = done.output.decode("utf-8", "replace")
     if "\n== made\n" not in said:

@@ -17,7 +17,7 @@ from pathlib import Path
 from workbook.base import Stop
 from workbook.lessons import lessons
 
-LONGEST = 256 << 10       # bytes of a lesson file
+LONGEST, MOST_LINES = 100_000, 2000  # bytes and lines of a lesson file; what compares texts takes a time that grows with their square
 ENTRIES, DEEPEST = 5000, 8  # that are looked at, in one hand-in
 UNPACKED = 64 << 20       # bytes that an archive may unpack to
 LISTED = 30               # ignored entries that are named
@@ -152,6 +152,8 @@ def as_text(data, when):
         return File(why=f"it is no UTF-8 text: byte {problem.start + 1} is 0x{data[problem.start]:02x}", changed=when)
     if "\0" in text:
         return File(why=f"it is no text: byte {data.index(0) + 1} is zero", changed=when)
+    if text.count("\n") > MOST_LINES:
+        return File(why=f"it has more than {MOST_LINES:,} lines", changed=when)
     return File(text.replace("\r\n", "\n").replace("\r", "\n"), changed=when)
 
 

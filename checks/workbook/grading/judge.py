@@ -19,14 +19,14 @@ from pathlib import Path
 from workbook import base, check, compile_report, program, report
 from workbook.base import Stop, load_text, save_text
 from workbook.grading import compiler
-from workbook.grading.blanks import alone, around, blanks
+from workbook.grading.blanks import alone, around, blanks, host_text, others_worked
 from workbook.grading.sandbox import INSIDE, Limits
 from workbook.run import run
 
 HOST_CASE = "the host code hands the kernel what the lesson asks for"
 PLACE = "/judge"  # of the judged kernel, the worked program and its check in a sandbox
-LIMITS = Limits(cpu_s=90, wall_s=900)
-LAUNCH_S = 30   # of a kernel, until the emulator says who waits for what
+LIMITS = Limits(cpu_s=90, wall_s=900, memory=2 << 30)
+LAUNCH_S = 20   # of a kernel, until the emulator says who waits for what
 SHOWN = 40      # lines of a report, at most
 COLUMNS = 200   # of a line
 ANSI = re.compile(r"\x1b\[\d*m")
@@ -59,6 +59,13 @@ class Verdict:
     @staticmethod
     def read(said):
         return Verdict(**dict(said, cases=[Case(**c) for c in said["cases"]]))
+
+
+def readable(folder):
+    """Lets the user of a sandbox read a folder, whatever the umask is."""
+    os.chmod(folder, 0o755)
+    for path in Path(folder).rglob("*"):
+        path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
 
 def text_of(lines):
@@ -112,18 +119,22 @@ class Judge:
 
     def judge(self, lesson, text):
         with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
-            os.chmod(folder, 0o755)
             source = Path(folder, "source", f"{lesson.name}.cu")
             save_text(source, text)
-            source.chmod(0o644)
+            readable(folder)
             try:
                 ptx = compiler.to_ptx(self.sandbox, source)
                 cases = self.run_cases(lesson, source, ptx, Path(folder))
-                if (program.host_text(text) != program.host_text(load_text(lesson.solution))
+                if (host_text(text) != host_text(load_text(lesson.solution))
                         and not any(c.message.startswith("TODO ") for c in cases)):
                     cases.append(self.host_case(lesson, source))
             except compiler.Refused as refused:
                 return Verdict("does not compile", str(refused), text_of(self.refusal(refused, source)), [])
+            except compiler.Broken:
+                if text == load_text(lesson.solution):
+                    raise
+                self.verdict(lesson, load_text(lesson.solution))  # if the compiler works on this, it was the hand-in that broke it
+                return Verdict("does not compile", "the compiler breaks down on it", ["the compiler breaks down on it"], [])
         return summed_up(cases)
 
     def refusal(self, refused, source):
@@ -152,6 +163,7 @@ class Judge:
                               f"  exec '{lesson.program('emu')}' \"$@\"\n")
             places = {"CHECK_BIN_DIR": str(folder), "CHECK_GROUP": "judged"}
         script.chmod(0o755)
+        readable(folder)
         told = out / "report"
         done = self.sandbox.run([f"{PLACE}/{lesson.name}", check.PROJECT, "--no-version"], LIMITS, see, (out, f"{PLACE}/out"),
                                 dict(places, CHECK_REPORT=f"{PLACE}/out/report", DEVICE="emu"), lambda: hopeless(told))
@@ -207,9 +219,9 @@ class Judge:
         with lock:
             if lesson.name not in self.claims:
                 with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
-                    os.chmod(folder, 0o755)
                     source = Path(folder, f"{lesson.name}.cu")
                     save_text(source, load_text(lesson.solution))
+                    readable(folder)
                     found = compiler.launches(self.sandbox, source, calls(lesson))
                 if None in found and not self.sandbox.stopping:
                     raise Stop("the worked program does not say what it launches", ("where", str(lesson.solution)), ("try", "make clean, then again"))
@@ -295,14 +307,14 @@ def own(emulated, source):
 
 def summed_up(cases):
     """The Verdict of a program from its cases."""
-    bad = next((c for c in cases if c.status == "failed"), None)
+    bad = next((c for c in sorted(cases, key=lambda c: (c.name == HOST_CASE, c.point)) if c.status == "failed"), None)
     if bad is None and all(c.status == "passed" for c in cases):
         return Verdict("right", "", [], cases)
     if bad is None:
         return Verdict("wrong", "a case was not run", [], cases)
     if bad.message.startswith("TODO "):
         return Verdict("TODO open", bad.message, bad.lines, cases)
-    missed = all(c.status == "passed" for c in cases if not c.point)
+    missed = bad.point and all(c.status == "passed" for c in cases if not c.point and c.name != HOST_CASE)
     first = next((line for line in bad.lines if line.strip()), bad.message)
     return Verdict("point missed" if missed else "wrong", first, bad.lines, cases)
 
@@ -335,28 +347,42 @@ def judge_blank(judge, lesson, blank, whole, text):
         return dict(said, why="its place is gone: the marker, and the lines around it")
     one = alone(lesson, blank)
     found = judge.verdict(lesson, one)
-    return dict(said, state=found.what, why=found.why, numbers=found.share(False), point=found.share(True),
-                lines=as_handed_in(found.lines, lesson.name, one, text, blank))
+    if found.what == "does not compile" and any(around(lesson, text)):  # it may need what the hand-in has outside its blanks
+        other = others_worked(lesson, text, blank)
+        again = judge.verdict(lesson, other)
+        if again.what != "does not compile":
+            one, found = other, again
+    why, lines = as_handed_in(found, lesson.name, one, text, blank)
+    return dict(said, state=found.what, why=why, numbers=found.share(False), point=found.share(True), lines=lines)
 
 
 SOURCE_LINE = re.compile(r"^(\s*>?\s+)(\d+)( \| )(.*)$")
 
 
-def as_handed_in(lines, name, one, text, blank):
-    """A report on the worked program with one blank of a hand-in in it, as one on the hand-in: its line numbers, and no line of the
-    worked program that it does not hold."""
+TELLS = re.compile(r"[a-z]+(-[a-z0-9]+)+: |data-race|deadlock|wrong numbers|right numbers|TODO |the check was |tensor map of |the grid |a CTA |parameter "
+                   r"|the dynamic shared memory |the program ends before ")
+
+
+def as_handed_in(found, name, one, text, blank):
+    """(why, lines) of the verdict on a program that has a blank of a hand-in and otherwise worked answers, as the hand-in's reader may
+    see it: with the hand-in's line numbers, and with no line that it does not hold."""
     worked, mine = one.splitlines(), text.splitlines()
     here = next(i for i, line in enumerate(worked, 1) if f"// [todo {blank.region.number}]" in line) + 1
     place = {here + i: blank.first + i for i in range(len(blank.lines))}
+    refused = re.search(rf"^  {re.escape(name)}\.cu:(\d+)", "\n".join(found.lines), re.M)
+    if found.what == "does not compile" and not (refused and int(refused[1]) in place):
+        return "the worked program does not compile with it", []
+    if found.what not in ("does not compile", "right") and not TELLS.match(found.why):
+        return "the worked program does not end well with it", []
     for block in difflib.SequenceMatcher(None, worked, mine, autojunk=False).get_matching_blocks():
         for i in range(block.size):
             place.setdefault(block.a + i + 1, block.b + i + 1)
 
     def shown(line):
-        found = SOURCE_LINE.match(line)
-        if found:
-            at = place.get(int(found[2]))
-            return f"{found[1]}{at:{len(found[2])}}{found[3]}{found[4]}" if at else f"{found[1]}{'-' * len(found[2])}{found[3]}(in a blank of its own)"
+        source = SOURCE_LINE.match(line)
+        if source:
+            at = place.get(int(source[2]))
+            return f"{source[1]}{at:{len(source[2])}}{source[3]}{source[4]}" if at else f"{source[1]}{'-' * len(source[2])}{source[3]}(in another blank)"
         return re.sub(rf"({re.escape(name)}\.cu):(\d+)", lambda m: f"{m[1]}:{place[int(m[2])]}" if int(m[2]) in place else m[1], line)
 
-    return [shown(line) for line in lines]
+    return found.why, [shown(line) for line in found.lines]

@@ -43,6 +43,11 @@ def colour(r):
     return "none" if r["what"] in ("missing", "late", "TODO open", "not graded") else "wrong"
 
 
+def shown_points(r):
+    """The points of a file; a dash where there was none to judge."""
+    return "–" if r["what"] in ("missing", "late") else number(r["points"])
+
+
 def write(out, said):
     save_text(out / "class.html", class_page(said))
     for handin in said["handins"]:
@@ -60,7 +65,7 @@ def class_page(said):
             + "".join(f'<th class="n" title="{e(n)}">{e(n[:2])}</th>' for n in names) + "</tr>"]
     for handin in handins:
         cells = "".join(f'<td class="n"><a class="{colour(r)}" href="handins/{e(handin["slug"])}.html#{e(n)}" title="{e(r["what"])}: {e(r["why"])}">'
-                        f'{number(r["points"])}</a></td>' for n, r in handin["lessons"].items())
+                        f'{shown_points(r)}</a></td>' for n, r in handin["lessons"].items())
         body.append(f'<tr><td class="name"><a href="handins/{e(handin["slug"])}.html">{e(handin["title"])}</a></td>'
                     f'<td class="n"><b>{number(total(handin))}</b></td>{cells}</tr>')
     counts = lambda name: sum(h["lessons"][name]["what"] == "right" for h in handins)
@@ -123,5 +128,6 @@ def cases(r):
     for c in r["cases"]:
         kind = {"passed": "right", "failed": "wrong"}.get(c["status"], "none")
         rows.append(f'<tr><td class="{kind}">{e(c["status"])}</td><td>{e(c["name"])}{" (the lesson&#39;s point)" if c["point"] else ""}'
-                    + (f'<br><span class="dim">{e(c["message"])}</span>' if c["message"] else "") + "</td></tr>")
+                    + (f'<br><span class="dim">{e(c["message"])}</span>' if c["message"] else "")
+                    + (f'<pre>{e(chr(10).join(c["lines"]))}</pre>' if c["lines"] and c["lines"] != r["lines"] else "") + "</td></tr>")
     return rows + ["</table></details>"]

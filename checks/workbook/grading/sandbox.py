@@ -57,7 +57,7 @@ class Sandbox:
 
     def __init__(self, without=False, slots=1):
         self.without = without
-        self.bwrap = None if without else find_bwrap()
+        self.bwrap, self.users = (None, False) if without else find_bwrap()
         self.slots = queue.Queue()
         for slot in range(slots):
             self.slots.put(slot)
@@ -87,7 +87,7 @@ class Sandbox:
             full = dict({key: place(str(value)) for key, value in full.items()}, TMPDIR=private, HOME=private)
             return watched(command, limits, full, watch, private, self)
         user = []
-        if os.getuid() == 0:
+        if self.users:
             user = ["setpriv", f"--reuid={USERS + slot}", f"--regid={USERS + slot}", "--clear-groups"]
             if write:
                 os.chown(write[0], USERS + slot, USERS + slot)
@@ -97,7 +97,8 @@ class Sandbox:
 
     @staticmethod
     def options(limits, see, write, environment):
-        words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--ro-bind", "/usr", "/usr"]
+        words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
+                 "--ro-bind", "/usr", "/usr"]
         for name in ("lib", "lib32", "lib64", "bin", "sbin"):
             if os.path.islink(f"/{name}"):
                 words += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
@@ -117,23 +118,29 @@ class Sandbox:
 
 
 def find_bwrap():
-    """The path of bubblewrap, tried on something small; Stop where it is missing or not allowed."""
+    """The path of bubblewrap, tried on something small, and whether its sandboxes have users of their own: the superuser's, where
+    others can reach the build. Stop where it is missing or not allowed."""
     anyway = ("try", "grade on a machine that has it; or add ARGS=--no-sandbox, if you trust every hand-in with your account")
     path = shutil.which("bwrap")
     if not path:
         raise Stop("hand-ins are not run without a sandbox, and bubblewrap is not installed", ("try", "sudo apt-get install bubblewrap"),
                    anyway)
-    words = [path, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
-    if os.getuid() == 0:
-        words = ["setpriv", f"--reuid={USERS}", f"--regid={USERS}", "--clear-groups", *words]
-    try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise Stop("hand-ins are not run without a sandbox, and bubblewrap cannot be tried", ("why", str(problem)), anyway)
-    if done.returncode != 0:
-        raise Stop("hand-ins are not run without a sandbox, and this system allows none",
-                   ("why", done.stdout.decode("utf-8", "replace").strip() + "; unprivileged user namespaces may be switched off"), anyway)
-    return path
+    see = [(base.ROOT / "common", "/common"), (base.BUILD, "/build")]
+    words = [path, *Sandbox.options(Limits(), see, None, {}), "--", "/usr/bin/test", "-r", "/common", "-a", "-r", "/build"]
+    users = ["setpriv", f"--reuid={USERS}", f"--regid={USERS}", "--clear-groups"]
+    base.BUILD.mkdir(parents=True, exist_ok=True)
+    said = ""
+    for user in ([users] if os.getuid() == 0 else []) + [[]]:
+        try:
+            done = subprocess.run([*user, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            said = str(problem)
+            continue
+        if done.returncode == 0:
+            return path, bool(user)
+        said = done.stdout.decode("utf-8", "replace").strip()
+    raise Stop("hand-ins are not run without a sandbox, and this system allows none",
+               ("why", f"{said}; unprivileged user namespaces may be switched off"), anyway)
 
 
 def inside(path):

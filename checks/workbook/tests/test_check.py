@@ -78,6 +78,21 @@ class Check(Tree):
         self.stand_ins(cmake="echo 'c++: fatal error: No space left on device'; exit 1")
         self.check(2, "error: the disk is full")
 
+    def test_a_file_elsewhere_is_checked_as_the_one_of_its_lesson(self):
+        worked = (self.root / "solutions/01_first.cu").read_text()
+        self.write("elsewhere/mine.cu", worked)
+        self.cases(b={"json": {"findings": [dict(RACE, file=str(self.root / "elsewhere/mine.cu"))]}})
+        code, said = self.tool("check", FILE="elsewhere/mine.cu", LESSON="01", JOBS="1")
+        self.assertEqual(code, 1, said)
+        for part in ("elsewhere/mine.cu: wrong", "  >    8 |   wait(c);", 'make try FILE=elsewhere/mine.cu ARGS="--m 8" SCHEDULE=late'):
+            self.assertIn(part, said)
+        self.assertIn("open: 01.1", self.tool("status")[1])
+        self.assertIn("of which lesson is elsewhere/mine.cu?", self.tool("check", FILE="elsewhere/mine.cu")[1])
+        self.assertIn("FILE=nowhere.cu does not exist", self.tool("check", FILE="nowhere.cu", LESSON="01")[1])
+        self.write("elsewhere/01_first.cu", worked)
+        self.cases()
+        self.assertIn("01_first.cu: right, 3 cases", self.tool("check", FILE="elsewhere/01_first.cu", JOBS="1")[1])
+
     def test_try_runs_the_file_and_shows_what_it_printed(self):
         self.write("build/solutions/01_first.emu", '#!/bin/sh\n# .entry gemm\necho "$EMU_SCHEDULE $1"; echo hello; cat "$EMU_PTX"\n', True)
         code, said = self.tool("try", "01", ARGS="--m 8", SCHEDULE="late")

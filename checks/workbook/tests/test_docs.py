@@ -27,6 +27,26 @@ class Docs(Tree):
         self.edit(README, "quote solutions/01_first.cu hoop", "output solutions/none.emu")
         self.says("build/solutions/none.emu is not built")
 
+    def test_a_whole_file(self):
+        self.write(README, "<!-- quote solutions/01_first.cu -->\n```cpp\n```\n")
+        self.says("+__global__ void gemm(float* c) {")
+        self.tool("quotes", "--write")
+        text = (self.root / README).read_text()
+        self.assertIn("int main() {", text)
+        self.assertNotIn("[region", text)
+
+    def test_the_report_of_a_bug(self):
+        source = "lessons/12_your_own_kernel/mine.cu"
+        self.stand_ins()
+        self.write(source, "__global__ void gemm() {}\n")
+        self.write("build/standalone/mine.emu", "#!/bin/sh\n# .entry gemm\necho '{\"stats\": {\"launches\": 1}}' >\"$EMU_JSON\"\n", True)
+        self.write(README, "<!-- report mine/right -->\n```text\n```\n")
+        self.says("+0 findings")
+        self.tool("quotes", "--write")
+        self.assertEqual(self.tool("quotes")[0], 0)
+        self.edit(README, "mine/right", "mine/other")
+        self.says("mine has no bug 'other'")
+
     def test_a_comment_without_its_block(self):
         self.edit(README, "```cpp", "\n```cpp")
         self.says("is not followed by a fenced block")

@@ -1,5 +1,6 @@
 """Draws runs as a figure: the lanes of the page, as an SVG that can be printed. The same traces give the same bytes."""
 
+import math
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -22,15 +23,22 @@ def label(x, y, text, size=12, anchor="start", fill=INK, weight="normal"):
             f"{escape(text)}</text>")
 
 
+def tick(end):
+    """The distance of the marks of an axis: a round number, of which at most ten fit."""
+    step = 10 ** max(0, math.ceil(math.log10(end)) - 2)
+    return next(step * factor for factor in (1, 2, 5, 10, 20) if end / (step * factor) <= 10)
+
+
 class Drawing:
     def __init__(self):
         self.parts, self.y = [], 18
 
-    def run(self, run, heading):
+    def run(self, run, heading, end):
+        """One run, on an axis that goes to `end`."""
         if heading:
             self.parts.append(label(16, self.y + 4, heading, 13, weight="bold"))
             self.y += HEAD - 8
-        scale = (WIDTH - LABELS - RIGHT) / run["end"]
+        scale = (WIDTH - LABELS - RIGHT) / end
         tops, several, last_cta = [], len(run["ctas"]) > 1, None
         for lane in run["lanes"]:
             if several and lane["cta"] != last_cta:
@@ -60,10 +68,18 @@ class Drawing:
                 late = x > WIDTH * 0.7
                 self.parts.append(label(x + (-4 if late else 4), tops[0] - 1, finding["id"], 11, "end" if late else "start", ERROR, "bold"))
             named.add(finding["id"])
-        unit = "cycles" if run["unit"] == "cycle" else "order of events, not to scale"
-        self.parts.append(f'<path d="M{LABELS} {self.y}H{WIDTH - RIGHT}" stroke="{INK}"/>'
-                          + label(WIDTH - RIGHT, self.y + 14, unit, 11, "end"))
+        self.axis(run["unit"], end, at)
         self.y += 36
+
+    def axis(self, unit, end, at):
+        self.parts.append(f'<path d="M{LABELS} {self.y}H{WIDTH - RIGHT}" stroke="{INK}"/>')
+        if unit != "cycle":
+            self.parts.append(label(WIDTH - RIGHT, self.y + 14, "order of events, not to scale", 11, "end"))
+            return
+        step = tick(end)
+        for value in range(0, int(end) + 1, step):
+            self.parts.append(f'<path d="M{at(value):.1f} {self.y}v4" stroke="{INK}"/>'
+                              + label(at(value), self.y + 16, f"{value:,}" if value else "0 cycles", 11, "middle" if value else "start"))
 
     def span(self, span, at, y, height, kind):
         x0, x1 = at(span["x0"]), at(span["x1"])
@@ -101,8 +117,9 @@ class Drawing:
 def draw(runs, title):
     """The SVG of [(view, heading)]."""
     drawing = Drawing()
-    for run, heading in runs:
-        drawing.run(run, heading)
+    together = max(run["end"] for run, _ in runs)
+    for run, heading in runs:  # where time is to scale, the scale is one
+        drawing.run(run, heading, together if run["unit"] == "cycle" else run["end"])
     kinds = {span["kind"] for run, _ in runs for span in run["spans"]} | {mark["kind"] for run, _ in runs for mark in run["marks"]}
     if kinds & {"issue", "expect"} or any(kind.split("_")[0] in ("load", "store", "atomic") and "_" in kind for kind in kinds):
         kinds.add("threads")

@@ -103,7 +103,7 @@ void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, b
   order_.fence(w, mask, kind);
   if (kind == FenceKind::tensormap_release) maps_.released(w, mask);
   if (kind == FenceKind::tensormap_acquire)
-    for_lanes(mask, [&](int l) { maps_.acquired(w, l, lane_address(w, in, l)); });
+    for_lanes(mask, [&](int l) { maps_.acquired(w, l, lane_address({w, in, l})); });
   if (kind == FenceKind::wgmma) registers_.fence(w);
 }
 

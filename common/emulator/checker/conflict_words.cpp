@@ -42,7 +42,6 @@ void Conflicts::tell(const Conflict& c, const Cause& cause) {
 
 Finding Conflicts::words(const Conflict& c, const Cause& cause) {
   using Kind = Cause::Kind;
-  const Operation* before = past_.operation(c.prior);
   switch (cause.kind) {
     case Kind::copy_not_waited_for:
       return copy_not_waited_for(c);

@@ -17,35 +17,36 @@ struct Resolved {
 };
 
 // resolve_access without its short way.
-Resolved resolve_any_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
-                            AccessKind kind, bool strong);
+Resolved resolve_any_access(const At& at, Space space, uint64_t address, unsigned bytes, AccessKind kind,
+                            bool strong);
 
 // Faults ("out-of-bounds", "misaligned-address", "write-to-constant") when [address, address + bytes) is not all
 // there. `space` may be generic. bytes is also the required alignment. A strong access may reach over the end of an
 // allocation to the end of its last word, as atomics of single bytes do. The common spaces take a short way.
-inline Resolved resolve_access(Warp& w, const Inst& in, int lane, Space space, uint64_t address,
-                               unsigned bytes, AccessKind kind, bool strong = false) {
+inline Resolved resolve_access(const At& at, Space space, uint64_t address, unsigned bytes, AccessKind kind,
+                               bool strong = false) {
   if (address % bytes == 0) {
     if (space == Space::shared && address < kClusterAddressBit) {
-      if (std::byte* at = w.cta.shared_at(address, bytes)) return {at, Space::shared, &w.cta, address};
+      if (std::byte* place = at.warp.cta.shared_at(address, bytes))
+        return {place, Space::shared, &at.warp.cta, address};
     } else if (space == Space::global || (space == Space::generic && !(address & kWindowMask))) {
-      std::byte* at = w.machine.memory.at(address, bytes);
-      if (at && (kind == AccessKind::read || !w.machine.memory.last_is_constant()))
-        return {at, Space::global, nullptr, address};
+      std::byte* place = at.warp.machine.memory.at(address, bytes);
+      if (place && (kind == AccessKind::read || !at.warp.machine.memory.last_is_constant()))
+        return {place, Space::global, nullptr, address};
     }
   }
-  return resolve_any_access(w, in, lane, space, address, bytes, kind, strong || kind == AccessKind::atomic);
+  return resolve_any_access(at, space, address, bytes, kind, strong || kind == AccessKind::atomic);
 }
 
-inline std::byte* resolve(Warp& w, const Inst& in, int lane, Space space, uint64_t address, unsigned bytes,
-                          AccessKind kind) {
-  return resolve_access(w, in, lane, space, address, bytes, kind).bytes;
+inline std::byte* resolve(const At& at, Space space, uint64_t address, unsigned bytes, AccessKind kind) {
+  return resolve_access(at, space, address, bytes, kind).bytes;
 }
 
 // The address of a lane: base register + offset, as Decoder::address() left it in inst.a and inst.imm.
-inline uint64_t lane_address(Warp& w, const Inst& in, int lane) {
-  uint64_t base = in.flags & kAddress32 ? w.lanes<uint32_t>(in.a)[lane] : w.lanes<uint64_t>(in.a)[lane];
-  return base + static_cast<uint64_t>(in.imm);
+inline uint64_t lane_address(const At& at) {
+  uint64_t base = at.inst.flags & kAddress32 ? at.warp.lanes<uint32_t>(at.inst.a)[at.lane]
+                                             : at.warp.lanes<uint64_t>(at.inst.a)[at.lane];
+  return base + static_cast<uint64_t>(at.inst.imm);
 }
 
 // Where the lanes of one warp access lead.

@@ -143,7 +143,7 @@ Flow atomic(Warp& w, const Inst& in, uint32_t mask) {
   unsigned bytes = sizeof(T) * in.count;
   for (uint32_t m = mask; m; m &= m - 1) {
     int l = __builtin_ctz(m);
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::atomic));
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), bytes, AccessKind::atomic));
   }
   // Observers learn of the access before it changes anything.
   observe_access(w, in, mask, at, bytes, AccessKind::atomic, in.flags & kAcquire, in.flags & kRelease);

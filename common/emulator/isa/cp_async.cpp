@@ -45,13 +45,13 @@ struct CpAsync final : AsyncOp {
   bool touches(const Cta& cta) const override { return &cta == &warp->cta; }
 };
 
-void check_alignment(Warp& w, const Inst& in, int lane, const char* side, uint64_t address, uint32_t size) {
+void check_alignment(const At& at, const char* side, uint64_t address, uint32_t size) {
   if (address % size == 0) return;
-  w.fault(in, lane, Id::misaligned_address,
-          std::string("the ") + side + " of a " + std::to_string(size) + "-byte cp.async is " + hex(address) +
-              ", no multiple of " + std::to_string(size),
-          "both addresses must be aligned to the copy size (PTX 9.7.9.25.3.1)",
-          "align the address, or copy in smaller pieces");
+  at.fault(Id::misaligned_address,
+           std::string("the ") + side + " of a " + std::to_string(size) + "-byte cp.async is " +
+               hex(address) + ", no multiple of " + std::to_string(size),
+           "both addresses must be aligned to the copy size (PTX 9.7.9.25.3.1)",
+           "align the address, or copy in smaller pieces");
 }
 
 // cp.async.ca.shared{::cta}.global{.L2::cache_hint}{.L2::64B|128B|256B} [dst], [src], 4|8|16
@@ -71,8 +71,8 @@ Flow cp_async(Warp& w, const Inst& in, uint32_t mask) {
   auto sizes = w.lanes<uint32_t>(in.c);
   for_lanes(mask, [&](int l) {
     const uint64_t to = address_operand(w, *in.extra, 0, l), from = address_operand(w, *in.extra, 1, l);
-    check_alignment(w, in, l, "destination", to, op.size);
-    check_alignment(w, in, l, "source", from, op.size);
+    check_alignment({w, in, l}, "destination", to, op.size);
+    check_alignment({w, in, l}, "source", from, op.size);
     const uint32_t taken = in.flags & kHasSize ? sizes[l] : ignored >> l & 1 ? 0 : op.size;
     if (taken > op.size)
       w.fault(in, l, Id::copy_size,
@@ -173,8 +173,8 @@ struct DeferredArrive final : AsyncOp {
   void write() override {}
   void complete() override {
     for_lanes(lanes, [&](int l) {
-      if (!bars[l]->valid) mbarrier_at(*warp, *inst, l, *bars[l]->cta, bars[l]->address);  // faults
-      mbarrier_cp_async_arrive(*warp, *inst, l, *bars[l]);
+      if (!bars[l]->valid) mbarrier_at({*warp, *inst, l}, *bars[l]->cta, bars[l]->address);  // faults
+      mbarrier_cp_async_arrive({*warp, *inst, l}, *bars[l]);
     });
   }
   bool touches(const Cta& cta) const override { return &cta == &warp->cta; }
@@ -189,9 +189,9 @@ Flow mbarrier_arrive_later(Warp& w, const Inst& in, uint32_t mask) {
   op.lanes = mask;
   for_lanes(mask, [&](int l) {
     const Space space = space_operand(*in.extra, 0);
-    SharedPlace p = shared_place(w, in, l, space, address_operand(w, *in.extra, 0, l), "mbarrier");
-    op.bars[l] = &mbarrier_at(w, in, l, *p.cta, p.address);
-    if (!(in.flags & kNoIncrement)) mbarrier_cp_async_increment(w, in, l, *op.bars[l]);
+    SharedPlace p = shared_place({w, in, l}, space, address_operand(w, *in.extra, 0, l), "mbarrier");
+    op.bars[l] = &mbarrier_at({w, in, l}, *p.cta, p.address);
+    if (!(in.flags & kNoIncrement)) mbarrier_cp_async_increment({w, in, l}, *op.bars[l]);
   });
   op.barrier = op.bars[__builtin_ctz(mask)];
   w.machine.engine->issue(op);

@@ -81,22 +81,22 @@ struct BulkStore final : AsyncOp {
   bool touches(const Cta& cta) const override { return &cta == &warp->cta; }
 };
 
-void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind) {
+void start(const At& at, AsyncOp& op, AsyncOp::Kind kind) {
   op.kind = kind;
-  op.warp = &w;
-  op.inst = &in;
-  op.lanes = 1u << lane;
-  w.machine.engine->issue(op);
+  op.warp = &at.warp;
+  op.inst = &at.inst;
+  op.lanes = 1u << at.lane;
+  at.warp.machine.engine->issue(op);
 }
 
-void check_addresses(Warp& w, const Inst& in, int lane, uint64_t destination, uint64_t source) {
-  check_multiple(w, in, lane, "destination", destination, 16, Id::misaligned_address, kRule16);
-  check_multiple(w, in, lane, "source", source, 16, Id::misaligned_address, kRule16);
+void check_addresses(const At& at, uint64_t destination, uint64_t source) {
+  check_multiple(at, "destination", destination, 16, Id::misaligned_address, kRule16);
+  check_multiple(at, "source", source, 16, Id::misaligned_address, kRule16);
 }
 
 // The bytes that a copy of this size moves: whole chunks of 16, and nothing stops a size that has more (recorded:
 // refusals). That is an error all the same ("copy-size"): it is reported, and the kernel goes on as it does there.
-uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
+uint32_t copied_bytes(const At& at, uint32_t size) {
   const uint32_t bytes = size / 16 * 16;
   if (bytes != size) {
     Finding f(Id::copy_size);
@@ -104,7 +104,7 @@ uint32_t copied_bytes(const Warp& w, const Inst& in, int lane, uint32_t size) {
               std::to_string(bytes) + " bytes are copied";
     f.why = std::string(kRule16) + "; Hopper drops the rest without a word";
     f.hint = "round the size up to a multiple of 16, or copy the rest with ordinary loads and stores";
-    w.report(in, lane, f);
+    at.report(f);
   }
   return bytes;
 }
@@ -126,25 +126,25 @@ Flow bulk_load(Warp& w, const Inst& in, uint32_t mask) {
     if (moves_nothing(sizes[l])) return;
     const Extra& x = *in.extra;
     const uint64_t to = address_operand(w, x, 0, l), from = address_operand(w, x, 1, l);
-    check_addresses(w, in, l, to, from);
-    const uint32_t bytes = copied_bytes(w, in, l, sizes[l]);
+    check_addresses({w, in, l}, to, from);
+    const uint32_t bytes = copied_bytes({w, in, l}, sizes[l]);
     auto& op = w.machine.engine->take<BulkLoad>();
     const bool global = space_operand(x, 1) == Space::global;
     if (global) {
       op.from = {Space::global, nullptr, from, bytes};
-      op.source = global_bytes(w, in, l, from, bytes, false);
+      op.source = global_bytes({w, in, l}, from, bytes, false);
     } else {
-      const SharedPlace place = shared_place(w, in, l, Space::shared, from, "source");
+      const SharedPlace place = shared_place({w, in, l}, Space::shared, from, "source");
       op.from = {Space::shared, place.cta, place.address, bytes};
-      op.source = shared_bytes(w, in, l, place, bytes, "reads");
+      op.source = shared_bytes({w, in, l}, place, bytes, "reads");
     }
     const uint32_t cta_mask = in.flags & kMulticast ? w.lanes<uint16_t>(in.c)[l] : 0;
-    find_targets(w, in, l, shared_place(w, in, l, space_operand(x, 0), to, "destination"), bytes,
-                 shared_place(w, in, l, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
+    find_targets({w, in, l}, shared_place({w, in, l}, space_operand(x, 0), to, "destination"), bytes,
+                 shared_place({w, in, l}, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
                  in.flags & kMulticast ? &cta_mask : nullptr, op.targets);
     op.barrier = op.targets[0].bar;
     op.bytes = bytes;
-    start(w, in, l, op, global ? AsyncOp::Kind::bulk_load : AsyncOp::Kind::bulk_shared);
+    start({w, in, l}, op, global ? AsyncOp::Kind::bulk_load : AsyncOp::Kind::bulk_shared);
   });
   return Flow::next;
 }
@@ -158,18 +158,18 @@ Flow bulk_store(Warp& w, const Inst& in, uint32_t mask) {
     if (moves_nothing(sizes[l])) return;
     const Extra& x = *in.extra;
     const uint64_t to = address_operand(w, x, 0, l), from = address_operand(w, x, 1, l);
-    check_addresses(w, in, l, to, from);
-    const uint32_t bytes = copied_bytes(w, in, l, sizes[l]);
+    check_addresses({w, in, l}, to, from);
+    const uint32_t bytes = copied_bytes({w, in, l}, sizes[l]);
     auto& op = w.machine.engine->take<BulkStore>();
-    const SharedPlace place = shared_place(w, in, l, Space::shared, from, "source");
+    const SharedPlace place = shared_place({w, in, l}, Space::shared, from, "source");
     op.from = {Space::shared, place.cta, place.address, bytes};
-    op.source = shared_bytes(w, in, l, place, bytes, "reads");
+    op.source = shared_bytes({w, in, l}, place, bytes, "reads");
     op.to = {Space::global, nullptr, to, bytes};
-    op.destination = global_bytes(w, in, l, to, bytes, true);
+    op.destination = global_bytes({w, in, l}, to, bytes, true);
     op.grouped = true;
     op.group = GroupKind::bulk;
     op.bytes = bytes;
-    start(w, in, l, op, reduce_of(in) ? AsyncOp::Kind::bulk_reduce : AsyncOp::Kind::bulk_store);
+    start({w, in, l}, op, reduce_of(in) ? AsyncOp::Kind::bulk_reduce : AsyncOp::Kind::bulk_store);
   });
   return Flow::next;
 }
@@ -212,8 +212,8 @@ Flow prefetch(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     if (moves_nothing(sizes[l])) return;
     const uint64_t from = address_operand(w, *in.extra, 0, l);
-    check_addresses(w, in, l, 0, from);
-    global_bytes(w, in, l, from, copied_bytes(w, in, l, sizes[l]), false);
+    check_addresses({w, in, l}, 0, from);
+    global_bytes({w, in, l}, from, copied_bytes({w, in, l}, sizes[l]), false);
   });
   return Flow::next;
 }

@@ -49,34 +49,35 @@ struct TensorStore final : AsyncOp {
   bool touches(const Cta& cta) const override { return &cta == from.cta || &cta == &warp->cta; }
 };
 
-void start(Warp& w, const Inst& in, int lane, AsyncOp& op, AsyncOp::Kind kind, const TensorBox& box) {
+void start(const At& at, AsyncOp& op, AsyncOp::Kind kind, const TensorBox& box) {
   op.kind = kind;
-  op.warp = &w;
-  op.inst = &in;
-  op.lanes = 1u << lane;
+  op.warp = &at.warp;
+  op.inst = &at.inst;
+  op.lanes = 1u << at.lane;
   op.swizzle = box.map.swizzle;
   op.map = &box.map;
-  w.machine.engine->issue(op);
+  at.warp.machine.engine->issue(op);
 }
 
 // The tile's place in shared memory: aligned, and all of it there. Swizzling stays inside lines of the span.
-void check_tile(Warp& w, const Inst& in, int lane, SharedPlace tile) {
+void check_tile(const At& at, SharedPlace tile) {
   if (tile.address % 128 == 0) return;
-  w.fault(in, lane, Id::misaligned_tile,
-          "the tile " + tile.cta->program.shared_name(tile.address) + " is at shared address " +
-              hex(tile.address) + ", no multiple of 128",
-          "tensor copies need shared memory on a 128-byte boundary (PTX 5.5.3.1)",
-          "declare the buffer alignas(128), or alignas(1024) for the 128-byte swizzle");
+  at.fault(Id::misaligned_tile,
+           "the tile " + tile.cta->program.shared_name(tile.address) + " is at shared address " +
+               hex(tile.address) + ", no multiple of 128",
+           "tensor copies need shared memory on a 128-byte boundary (PTX 5.5.3.1)",
+           "declare the buffer alignas(128), or alignas(1024) for the 128-byte swizzle");
 }
 
 // in.extra: addresses, then one reference for each coordinate. in.count: rank.
-void find_box(Warp& w, const Inst& in, int lane, size_t map_operand, size_t addresses, bool writes,
-              TensorBox& box, int32_t (&start)[5]) {
-  const Extra& x = *in.extra;
-  for (unsigned i = 0; i < in.count; ++i) start[i] = w.lanes<int32_t>(x.refs[addresses + i])[lane];
+void find_box(const At& at, size_t map_operand, size_t addresses, bool writes, TensorBox& box,
+              int32_t (&start)[5]) {
+  const Extra& x = *at.inst.extra;
+  for (unsigned i = 0; i < at.inst.count; ++i)
+    start[i] = at.warp.lanes<int32_t>(x.refs[addresses + i])[at.lane];
   box.map =
-      tensor_map_at(w, in, lane, space_operand(x, map_operand), address_operand(w, x, map_operand, lane));
-  box.place(w, in, lane, in.count, start, writes);
+      tensor_map_at(at, space_operand(x, map_operand), address_operand(at.warp, x, map_operand, at.lane));
+  box.place(at, at.inst.count, start, writes);
 }
 
 // Address operands: 0 destination, 1 map, 2 mbarrier.
@@ -86,17 +87,17 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     const Extra& x = *in.extra;
     auto& op = w.machine.engine->take<TensorLoad>();
-    find_box(w, in, l, 1, 3, false, op.box, op.start);
+    find_box({w, in, l}, 1, 3, false, op.box, op.start);
     const SharedPlace tile =
-        shared_place(w, in, l, space_operand(x, 0), address_operand(w, x, 0, l), "destination");
-    check_tile(w, in, l, tile);
+        shared_place({w, in, l}, space_operand(x, 0), address_operand(w, x, 0, l), "destination");
+    check_tile({w, in, l}, tile);
     const uint32_t cta_mask = in.flags & kMulticast ? w.lanes<uint16_t>(in.c)[l] : 0;
-    find_targets(w, in, l, tile, op.box.covered_bytes(),
-                 shared_place(w, in, l, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
+    find_targets({w, in, l}, tile, op.box.covered_bytes(),
+                 shared_place({w, in, l}, space_operand(x, 2), address_operand(w, x, 2, l), "mbarrier"),
                  in.flags & kMulticast ? &cta_mask : nullptr, op.targets);
     op.barrier = op.targets[0].bar;
     op.bytes = op.box.map.tile_bytes();
-    start(w, in, l, op, AsyncOp::Kind::tensor_load, op.box);
+    start({w, in, l}, op, AsyncOp::Kind::tensor_load, op.box);
   });
   return Flow::next;
 }
@@ -108,10 +109,10 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     const Extra& x = *in.extra;
     auto& op = w.machine.engine->take<TensorStore>();
-    find_box(w, in, l, 0, 2, true, op.box, op.start);
-    op.from = shared_place(w, in, l, Space::shared, address_operand(w, x, 1, l), "source");
-    check_tile(w, in, l, op.from);
-    shared_bytes(w, in, l, op.from, op.box.covered_bytes(), "reads");
+    find_box({w, in, l}, 0, 2, true, op.box, op.start);
+    op.from = shared_place({w, in, l}, Space::shared, address_operand(w, x, 1, l), "source");
+    check_tile({w, in, l}, op.from);
+    shared_bytes({w, in, l}, op.from, op.box.covered_bytes(), "reads");
     const uint32_t reduce = in.flags >> kOpShift & 0xF;
     op.reduce = reduce ? tensor_reduction(kOps[reduce - 1], op.box.map.type) : nullptr;
     if (reduce && !op.reduce)
@@ -123,7 +124,7 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
     op.grouped = true;
     op.group = GroupKind::bulk;
     op.bytes = op.box.map.tile_bytes();
-    start(w, in, l, op, reduce ? AsyncOp::Kind::tensor_reduce : AsyncOp::Kind::tensor_store, op.box);
+    start({w, in, l}, op, reduce ? AsyncOp::Kind::tensor_reduce : AsyncOp::Kind::tensor_store, op.box);
   });
   return Flow::next;
 }
@@ -133,7 +134,7 @@ Flow prefetch(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     TensorBox box;
     int32_t at[5] = {};
-    find_box(w, in, l, 0, 1, false, box, at);
+    find_box({w, in, l}, 0, 1, false, box, at);
   });
   return Flow::next;
 }
@@ -150,7 +151,7 @@ void decode_map(Decoder& d, const Match& m, const Operand& o, std::vector<Ref>& 
              " coordinates, not " + std::to_string(items.size()));
   for (const Operand& item : items) coordinates.push_back(d.source(item, Type::s32));
   in.count = static_cast<uint8_t>(rank);
-  push_address(*const_cast<Extra*>(in.extra), d.address_of(o, Space::generic));
+  push_address(d.extra(in), d.address_of(o, Space::generic));
 }
 
 void decode_load(Decoder& d, const Match& m, Inst& in) {

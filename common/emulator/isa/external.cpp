@@ -11,23 +11,23 @@ namespace emu {
 namespace {
 
 template <class T>
-T argument(Warp& w, const Inst& in, int lane, size_t index) {
-  const FrameSlot& slot = in.extra->arguments[index];
+T argument(const At& at, size_t index) {
+  const FrameSlot& slot = at.inst.extra->arguments[index];
   T value;
-  std::memcpy(&value, w.place(slot.at) + static_cast<size_t>(lane) * slot.stride, sizeof value);
+  std::memcpy(&value, at.warp.place(slot.at) + static_cast<size_t>(at.lane) * slot.stride, sizeof value);
   return value;
 }
 template <class T>
-void result(Warp& w, const Inst& in, int lane, T value) {
-  const FrameSlot& slot = in.extra->results[0];
+void result(const At& at, T value) {
+  const FrameSlot& slot = at.inst.extra->results[0];
   if (slot.at != kNoRef)
-    std::memcpy(w.place(slot.at) + static_cast<size_t>(lane) * slot.stride, &value, sizeof value);
+    std::memcpy(at.warp.place(slot.at) + static_cast<size_t>(at.lane) * slot.stride, &value, sizeof value);
 }
 
-std::string string_at(Warp& w, const Inst& in, int lane, uint64_t address) {
+std::string string_at(const At& at, uint64_t address) {
   std::string out;
   for (; out.size() < 4096; ++address) {
-    char c = static_cast<char>(*resolve(w, in, lane, Space::generic, address, 1, AccessKind::read));
+    char c = static_cast<char>(*resolve(at, Space::generic, address, 1, AccessKind::read));
     if (!c) break;
     out += c;
   }
@@ -35,17 +35,16 @@ std::string string_at(Warp& w, const Inst& in, int lane, uint64_t address) {
 }
 
 template <class T>
-T vararg(Warp& w, const Inst& in, int lane, uint64_t& address) {
+T vararg(const At& at, uint64_t& address) {
   address = (address + sizeof(T) - 1) / sizeof(T) * sizeof(T);
   T value;
-  std::memcpy(&value, resolve(w, in, lane, Space::generic, address, sizeof(T), AccessKind::read), sizeof(T));
+  std::memcpy(&value, resolve(at, Space::generic, address, sizeof(T), AccessKind::read), sizeof(T));
   address += sizeof(T);
   return value;
 }
 
 // Formats as printf does. *converted counts the arguments, which is what device printf returns.
-std::string format(Warp& w, const Inst& in, int lane, const std::string& text, uint64_t args,
-                   int* converted) {
+std::string format(const At& at, const std::string& text, uint64_t args, int* converted) {
   std::string out;
   char buffer[512];
   for (size_t i = 0; i < text.size(); ++i) {
@@ -67,7 +66,7 @@ std::string format(Warp& w, const Inst& in, int lane, const std::string& text, u
       } else if (c == 'h') {
         continue;
       } else if (c == '*') {
-        spec += std::to_string(vararg<int32_t>(w, in, lane, args));
+        spec += std::to_string(vararg<int32_t>(at, args));
         ++*converted;
       } else if (std::strchr("diouxXcsaAeEfFgGp", c)) {
         break;
@@ -80,7 +79,7 @@ std::string format(Warp& w, const Inst& in, int lane, const std::string& text, u
     ++*converted;
     int n;
     if (c == 's') {
-      std::string s = string_at(w, in, lane, vararg<uint64_t>(w, in, lane, args));
+      std::string s = string_at(at, vararg<uint64_t>(at, args));
       n = std::snprintf(buffer, sizeof buffer, (spec + "s").c_str(), s.c_str());
       if (spec == "%") {
         out += s;
@@ -88,14 +87,13 @@ std::string format(Warp& w, const Inst& in, int lane, const std::string& text, u
       }
     } else if (c == 'p') {
       n = std::snprintf(buffer, sizeof buffer, (spec + "p").c_str(),
-                        reinterpret_cast<void*>(vararg<uint64_t>(w, in, lane, args)));
+                        reinterpret_cast<void*>(vararg<uint64_t>(at, args)));
     } else if (std::strchr("aAeEfFgG", c)) {
-      n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<double>(w, in, lane, args));
+      n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<double>(at, args));
     } else if (longs) {
-      n = std::snprintf(buffer, sizeof buffer, (spec + "ll" + c).c_str(),
-                        vararg<long long>(w, in, lane, args));
+      n = std::snprintf(buffer, sizeof buffer, (spec + "ll" + c).c_str(), vararg<long long>(at, args));
     } else {
-      n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<int32_t>(w, in, lane, args));
+      n = std::snprintf(buffer, sizeof buffer, (spec + c).c_str(), vararg<int32_t>(at, args));
     }
     if (n > 0) out.append(buffer, static_cast<size_t>(std::min<int>(n, sizeof buffer - 1)));
   }
@@ -105,9 +103,9 @@ std::string format(Warp& w, const Inst& in, int lane, const std::string& text, u
 Flow device_printf(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
     int converted = 0;
-    w.machine.printf_buffer += format(w, in, l, string_at(w, in, l, argument<uint64_t>(w, in, l, 0)),
-                                      argument<uint64_t>(w, in, l, 1), &converted);
-    result<int32_t>(w, in, l, converted);
+    w.machine.printf_buffer += format({w, in, l}, string_at({w, in, l}, argument<uint64_t>({w, in, l}, 0)),
+                                      argument<uint64_t>({w, in, l}, 1), &converted);
+    result<int32_t>({w, in, l}, converted);
   });
   ++w.machine.effects;
   return Flow::next;
@@ -115,19 +113,19 @@ Flow device_printf(Warp& w, const Inst& in, uint32_t mask) {
 
 Flow assert_fail(Warp& w, const Inst& in, uint32_t mask) {
   int l = __builtin_ctz(mask);
-  std::string message = string_at(w, in, l, argument<uint64_t>(w, in, l, 0));
-  std::string file = string_at(w, in, l, argument<uint64_t>(w, in, l, 1));
-  std::string function = string_at(w, in, l, argument<uint64_t>(w, in, l, 3));
-  uint32_t line = argument<uint32_t>(w, in, l, 2);
+  std::string message = string_at({w, in, l}, argument<uint64_t>({w, in, l}, 0));
+  std::string file = string_at({w, in, l}, argument<uint64_t>({w, in, l}, 1));
+  std::string function = string_at({w, in, l}, argument<uint64_t>({w, in, l}, 3));
+  uint32_t line = argument<uint32_t>({w, in, l}, 2);
   w.fault(in, l, Id::failed_assert, "assertion `" + message + "` failed",
           "in " + function + ", " + file + ":" + std::to_string(line));
 }
 
 Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
-    const uint64_t bytes = argument<uint64_t>(w, in, l, 0),
+    const uint64_t bytes = argument<uint64_t>({w, in, l}, 0),
                    address = w.machine.memory.allocate(bytes, "device malloc");
-    result<uint64_t>(w, in, l, address);
+    result<uint64_t>({w, in, l}, address);
     if (address) w.machine.observers.tell(&Observer::on_malloc, w, address, bytes);
   });
   ++w.machine.effects;
@@ -136,7 +134,7 @@ Flow device_malloc(Warp& w, const Inst& in, uint32_t mask) {
 
 Flow device_free(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
-    uint64_t address = argument<uint64_t>(w, in, l, 0);
+    uint64_t address = argument<uint64_t>({w, in, l}, 0);
     if (address && !w.machine.memory.release(address))
       w.fault(in, l, Id::bad_free, "a thread frees " + hex(address) + ", which malloc did not return");
   });

@@ -27,7 +27,7 @@ Flow load(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
   // All addresses first: a destination may be the address register.
   for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::read,
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), bytes, AccessKind::read,
                              in.flags & kStrong));
   });
   observe_access(w, in, mask, at, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
@@ -48,10 +48,10 @@ Flow load_used(Warp& w, const Inst& in, uint32_t mask) {
     const unsigned bytes = static_cast<unsigned>(runs[r + 1]);
     Places at;
     for_lanes(mask, [&](int l) {
-      const uint64_t address = lane_address(w, in, l), whole = sizeof(T) * in.count;
-      if (address % whole) resolve_access(w, in, l, in.space, address, whole, AccessKind::read);  // faults
-      at.set(l, resolve_access(w, in, l, in.space, address + first, 1, AccessKind::read));
-      resolve_access(w, in, l, in.space, address + first + bytes - 1, 1, AccessKind::read);
+      const uint64_t address = lane_address({w, in, l}), whole = sizeof(T) * in.count;
+      if (address % whole) resolve_access({w, in, l}, in.space, address, whole, AccessKind::read);  // faults
+      at.set(l, resolve_access({w, in, l}, in.space, address + first, 1, AccessKind::read));
+      resolve_access({w, in, l}, in.space, address + first + bytes - 1, 1, AccessKind::read);
     });
     observe_access(w, in, mask, at, bytes, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
     for_lanes(mask, [&](int l) {
@@ -68,7 +68,7 @@ Flow store(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
   const Ref* refs = count == 1 ? &in.b : in.extra->refs.data();
   for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), bytes, AccessKind::write));
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), bytes, AccessKind::write));
   });
   observe_access(w, in, mask, at, bytes, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   for_lanes(mask, [&](int l) {  // lane order: the last lane wins where lanes write the same place
@@ -87,7 +87,7 @@ struct B128 {
 Flow load128(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
   for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::read));
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), 16, AccessKind::read));
   });
   observe_access(w, in, mask, at, 16, AccessKind::read, in.flags & kAcquire, false, in.flags & kStrong);
   auto* d = reinterpret_cast<B128*>(w.place(in.d));
@@ -97,7 +97,7 @@ Flow load128(Warp& w, const Inst& in, uint32_t mask) {
 Flow store128(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
   for_lanes(mask, [&](int l) {
-    at.set(l, resolve_access(w, in, l, in.space, lane_address(w, in, l), 16, AccessKind::write));
+    at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), 16, AccessKind::write));
   });
   observe_access(w, in, mask, at, 16, AccessKind::write, false, in.flags & kRelease, in.flags & kStrong);
   auto* s = reinterpret_cast<B128*>(w.place(in.b));

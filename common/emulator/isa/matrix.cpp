@@ -45,7 +45,7 @@ uint32_t row_lanes(const Inst& in) {
 
 void resolve_rows(Warp& w, const Inst& in, AccessKind kind, Places& rows) {
   for_lanes(row_lanes(in), [&](int lane) {
-    rows.set(lane, resolve_access(w, in, lane, in.space, lane_address(w, in, lane), kRowBytes, kind));
+    rows.set(lane, resolve_access({w, in, lane}, in.space, lane_address({w, in, lane}), kRowBytes, kind));
     if (rows.space[lane] != Space::shared)
       w.fault(in, lane, Id::not_shared_memory, "a matrix row's address is not in shared memory", "",
               "ldmatrix and stmatrix only reach shared memory");

@@ -13,24 +13,23 @@ namespace {
 constexpr uint32_t kParity = 1, kExpectTx = 2, kNoComplete = 4, kDrop = 8, kRelaxed = 16, kHasState = 32,
                    kTry = 64;
 
-SharedPlace place(Warp& w, const Inst& in, int lane) {
-  return shared_place(w, in, lane, in.space, lane_address(w, in, lane), "mbarrier");
+SharedPlace place(const At& at) {
+  return shared_place(at, at.inst.space, lane_address(at), "mbarrier");
 }
 
 // The place of an operand that the space .shared::cta keeps to the executing CTA.
-SharedPlace own_place(Warp& w, const Inst& in, int lane) {
-  SharedPlace p = place(w, in, lane);
-  if (in.space == Space::shared && p.cta != &w.cta)
-    w.fault(in, lane, Id::barrier_elsewhere,
-            "an operand of the space .shared::cta is an address in another CTA",
-            "it comes from mapa; .shared::cta takes addresses of the executing CTA only (PTX 9.7.13.15)",
-            "use .shared::cluster, in the forms that have it (arrive, expect_tx, complete_tx)");
+SharedPlace own_place(const At& at) {
+  SharedPlace p = place(at);
+  if (at.inst.space == Space::shared && p.cta != &at.warp.cta)
+    at.fault(Id::barrier_elsewhere, "an operand of the space .shared::cta is an address in another CTA",
+             "it comes from mapa; .shared::cta takes addresses of the executing CTA only (PTX 9.7.13.15)",
+             "use .shared::cluster, in the forms that have it (arrive, expect_tx, complete_tx)");
   return p;
 }
 
-Mbarrier& barrier(Warp& w, const Inst& in, int lane) {
-  SharedPlace p = own_place(w, in, lane);
-  return mbarrier_at(w, in, lane, *p.cta, p.address);
+Mbarrier& barrier(const At& at) {
+  SharedPlace p = own_place(at);
+  return mbarrier_at(at, *p.cta, p.address);
 }
 
 Space space_of(const Match& m) {
@@ -50,8 +49,8 @@ void check_qualifiers(Decoder& d, const Match& m) {
 Flow init(Warp& w, const Inst& in, uint32_t mask) {
   auto count = w.lanes<uint32_t>(in.b);
   for_lanes(mask, [&](int l) {
-    SharedPlace p = place(w, in, l);
-    mbarrier_init(w, in, l, *p.cta, p.address, count[l]);
+    SharedPlace p = place({w, in, l});
+    mbarrier_init({w, in, l}, *p.cta, p.address, count[l]);
   });
   return Flow::next;
 }
@@ -67,8 +66,8 @@ void decode_init(Decoder& d, const Match& m, Inst& in) {
 // mbarrier.inval{.shared{::cta}}.b64 [addr];                                                     9.7.13.15.10
 Flow inval(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
-    SharedPlace p = own_place(w, in, l);
-    mbarrier_inval(w, in, l, *p.cta, p.address);
+    SharedPlace p = own_place({w, in, l});
+    mbarrier_inval({w, in, l}, *p.cta, p.address);
   });
   return Flow::next;
 }
@@ -84,13 +83,13 @@ void decode_inval(Decoder& d, const Match& m, Inst& in) {
 // mbarrier.complete_tx{.relaxed.scope}{.space}.b64 [addr], txCount;                              9.7.13.15.12
 Flow expect_tx(Warp& w, const Inst& in, uint32_t mask) {
   auto bytes = w.lanes<uint32_t>(in.b);
-  for_lanes(mask, [&](int l) { mbarrier_expect_tx(w, in, l, barrier(w, in, l), bytes[l]); });
+  for_lanes(mask, [&](int l) { mbarrier_expect_tx({w, in, l}, barrier({w, in, l}), bytes[l]); });
   return Flow::next;
 }
 
 Flow complete_tx(Warp& w, const Inst& in, uint32_t mask) {
   auto bytes = w.lanes<uint32_t>(in.b);
-  for_lanes(mask, [&](int l) { mbarrier_complete_tx(w, in, l, barrier(w, in, l), bytes[l], false); });
+  for_lanes(mask, [&](int l) { mbarrier_complete_tx({w, in, l}, barrier({w, in, l}), bytes[l], false); });
   return Flow::next;
 }
 
@@ -113,13 +112,13 @@ Flow arrive(Warp& w, const Inst& in, uint32_t mask) {
   auto amount = w.lanes<uint32_t>(in.b);
   const bool tx = in.flags & kExpectTx, drop = in.flags & kDrop, no_complete = in.flags & kNoComplete;
   for_lanes(mask, [&](int l) {
-    Mbarrier& bar = barrier(w, in, l);
+    Mbarrier& bar = barrier({w, in, l});
     if ((in.flags & kHasState) && bar.cta != &w.cta)
       w.fault(in, l, Id::barrier_state, "an arrive on an mbarrier of another CTA asks for its state",
               "a remote arrive gives no state (PTX 9.7.13.15.13)", "write _ as the destination");
-    if (tx) mbarrier_expect_tx(w, in, l, bar, amount[l]);
+    if (tx) mbarrier_expect_tx({w, in, l}, bar, amount[l]);
     uint64_t token =
-        mbarrier_arrive(w, in, l, bar, tx ? 1 : amount[l], drop, no_complete, !(in.flags & kRelaxed));
+        mbarrier_arrive({w, in, l}, bar, tx ? 1 : amount[l], drop, no_complete, !(in.flags & kRelaxed));
     if (in.flags & kHasState) state.set(l, token);
   });
   return Flow::next;
@@ -174,32 +173,32 @@ struct Question {
   bool complete;
 };
 
-Question question(Warp& w, const Inst& in, int lane) {
-  Mbarrier& bar = barrier(w, in, lane);
-  if (bar.cta != &w.cta)
-    w.fault(in, lane, Id::out_of_bounds, "a wait on an mbarrier of another CTA (" + bar.cta->text() + ")",
-            "a thread can wait on its own CTA's mbarriers only (PTX 9.7.13.15.8)",
-            "wait on a local mbarrier, and let the other CTA arrive on it");
-  if (in.flags & kParity) {
-    const uint32_t parity = w.lanes<uint32_t>(in.b)[lane];
+Question question(const At& at) {
+  Mbarrier& bar = barrier(at);
+  if (bar.cta != &at.warp.cta)
+    at.fault(Id::out_of_bounds, "a wait on an mbarrier of another CTA (" + bar.cta->text() + ")",
+             "a thread can wait on its own CTA's mbarriers only (PTX 9.7.13.15.8)",
+             "wait on a local mbarrier, and let the other CTA arrive on it");
+  if (at.inst.flags & kParity) {
+    const uint32_t parity = at.warp.lanes<uint32_t>(at.inst.b)[at.lane];
     if (parity > 1)
-      w.fault(in, lane, Id::wrong_parity,
-              "a wait on " + bar.name_for(w.cta) + " for parity " + std::to_string(parity),
-              "a parity is 0 or 1 (PTX 9.7.13.15.16)", "pass the phase number modulo 2");
+      at.fault(Id::wrong_parity,
+               "a wait on " + bar.name_for(at.warp.cta) + " for parity " + std::to_string(parity),
+               "a parity is 0 or 1 (PTX 9.7.13.15.16)", "pass the phase number modulo 2");
     const bool complete = bar.parity_complete(parity);
     return {&bar, complete ? bar.phase - 1 : bar.phase, complete};
   }
   MbarrierState s;
-  if (!MbarrierState::unpack(w.lanes<uint64_t>(in.b)[lane], &s) || s.address != bar.address)
-    w.fault(in, lane, Id::barrier_state,
-            "the state given to a wait on " + bar.name_for(w.cta) + " is not one of its states",
-            "it must come from an arrive on the same mbarrier (PTX 9.7.13.15.16)",
-            "keep one state variable for each mbarrier");
+  if (!MbarrierState::unpack(at.warp.lanes<uint64_t>(at.inst.b)[at.lane], &s) || s.address != bar.address)
+    at.fault(Id::barrier_state,
+             "the state given to a wait on " + bar.name_for(at.warp.cta) + " is not one of its states",
+             "it must come from an arrive on the same mbarrier (PTX 9.7.13.15.16)",
+             "keep one state variable for each mbarrier");
   if (s.phase == (bar.phase & 0xFFFFF)) return {&bar, bar.phase, false};
   if (s.phase == ((bar.phase - 1) & 0xFFFFF)) return {&bar, bar.phase - 1, true};
-  w.fault(
-      in, lane, Id::barrier_state,
-      "the state given to a wait on " + bar.name_for(w.cta) + " is more than one phase old",
+  at.fault(
+      Id::barrier_state,
+      "the state given to a wait on " + bar.name_for(at.warp.cta) + " is more than one phase old",
       "a wait may ask for the current phase or the one before it (PTX 9.7.13.15.16); the state is of phase " +
           std::to_string(s.phase) + ", the current one is " + std::to_string(bar.phase),
       "wait for every phase before arriving for the next one");
@@ -208,9 +207,9 @@ Question question(Warp& w, const Inst& in, int lane) {
 // All lanes ask about the same barrier and phase, as they nearly always do.
 bool same_question(Warp& w, const Inst& in, uint32_t mask) {
   const int first = __builtin_ctz(mask);
-  const uint64_t address = lane_address(w, in, first);
+  const uint64_t address = lane_address({w, in, first});
   bool same = true;
-  for_lanes(mask, [&](int l) { same &= lane_address(w, in, l) == address; });
+  for_lanes(mask, [&](int l) { same &= lane_address({w, in, l}) == address; });
   if (in.flags & kParity) {
     auto parity = w.lanes<uint32_t>(in.b);
     for_lanes(mask, [&](int l) { same &= parity[l] == parity[first]; });
@@ -225,11 +224,11 @@ bool same_question(Warp& w, const Inst& in, uint32_t mask) {
 void answer(Warp& w, const Inst& in, uint32_t mask, bool uniform) {
   uint32_t result = 0;
   for (uint32_t rest = mask; rest;) {
-    const Question q = question(w, in, __builtin_ctz(rest));
+    const Question q = question({w, in, __builtin_ctz(rest)});
     uint32_t same = uniform ? rest : 0;
     if (!uniform)
       for_lanes(rest, [&](int l) {
-        const Question other = question(w, in, l);
+        const Question other = question({w, in, l});
         if (other.bar == q.bar && other.phase == q.phase) same |= 1u << l;
       });
     if (q.complete) {
@@ -253,7 +252,7 @@ bool wait_ready(Warp& w, const Group& g) {
     return !bar->valid || bar->complete(g.wait.b);
   }
   for (uint32_t m = static_cast<uint32_t>(g.wait.c); m; m &= m - 1)
-    if (question(w, w.instruction(g), __builtin_ctz(m)).complete) return true;
+    if (question({w, w.instruction(g), __builtin_ctz(m)}).complete) return true;
   return false;
 }
 
@@ -279,10 +278,10 @@ bool wait_is_root(Warp&, const Group& g) {
 }
 
 Flow wait(Warp& w, const Inst& in, uint32_t mask) {
-  const Question first = question(w, in, __builtin_ctz(mask));
+  const Question first = question({w, in, __builtin_ctz(mask)});
   const bool uniform = same_question(w, in, mask);
   bool any_complete = first.complete;
-  if (!uniform) for_lanes(mask, [&](int l) { any_complete |= question(w, in, l).complete; });
+  if (!uniform) for_lanes(mask, [&](int l) { any_complete |= question({w, in, l}).complete; });
   bool now = any_complete;
   if (!now && w.machine.schedule.kind == Schedule::Kind::random) now = (w.machine.random() & 7) == 0;
   // Where time counts, try_wait waits: the hardware suspends the thread for longer than a wait of a pipeline takes.

@@ -16,19 +16,17 @@ struct SharedPlace {
 
 // space: shared (own window), shared_cluster, or generic. Faults ("out-of-bounds") when the address is in no CTA's
 // shared window; the range is for the caller to check.
-inline SharedPlace shared_place(Warp& w, const Inst& in, int lane, Space space, uint64_t address,
-                                const char* what) {
+inline SharedPlace shared_place(const At& at, Space space, uint64_t address, const char* what) {
   const bool generic = space == Space::generic;
   if (!generic || (address & kWindowMask) == kSharedWindow) {
     const uint32_t low = static_cast<uint32_t>(address);
-    if (space == Space::shared && !(low & kClusterAddressBit)) return {&w.cta, low};
+    if (space == Space::shared && !(low & kClusterAddressBit)) return {&at.warp.cta, low};
     SharedPlace p;
-    p.cta = w.machine.shared_owner(w.cta, low, &p.address);
+    p.cta = at.warp.machine.shared_owner(at.warp.cta, low, &p.address);
     if (p.cta) return p;
   }
-  w.fault(
-      in, lane, Id::out_of_bounds,
-      std::string("the ") + what + " operand " + hex(address) + " is not in shared memory",
+  at.fault(
+      Id::out_of_bounds, std::string("the ") + what + " operand " + hex(address) + " is not in shared memory",
       generic ? "it is a generic address outside the shared window" : "no CTA of the running cluster has it",
       "pass the address of a __shared__ variable (with .shared forms: its 32-bit shared address)");
 }

@@ -1,4 +1,4 @@
-#include "emulator/isa/special_registers.hpp"
+#include "emulator/program/special_registers.hpp"
 
 #include <map>
 

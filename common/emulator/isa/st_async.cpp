@@ -49,11 +49,11 @@ Flow send(Warp& w, const Inst& in, uint32_t mask) {
     op.bytes = size * in.count;
     op.count = in.count;
     const SharedPlace to =
-        shared_place(w, in, l, Space::shared_cluster, address_operand(w, x, 0, l), "destination");
-    check_multiple(w, in, l, "destination", to.address, size * in.count, Id::misaligned_address,
+        shared_place({w, in, l}, Space::shared_cluster, address_operand(w, x, 0, l), "destination");
+    check_multiple({w, in, l}, "destination", to.address, size * in.count, Id::misaligned_address,
                    "the address of st.async and red.async is a multiple of what they write");
-    find_targets(w, in, l, to, size * in.count,
-                 shared_place(w, in, l, Space::shared_cluster, address_operand(w, x, 1, l), "mbarrier"),
+    find_targets({w, in, l}, to, size * in.count,
+                 shared_place({w, in, l}, Space::shared_cluster, address_operand(w, x, 1, l), "mbarrier"),
                  nullptr, op.target);
     for (uint32_t i = 0; i < in.count; ++i) {
       const uint64_t value =

@@ -9,9 +9,9 @@
 namespace emu {
 namespace {
 
-[[noreturn]] void invalid(Warp& w, const Inst& in, int lane, const std::string& title, const std::string& why,
+[[noreturn]] void invalid(const At& at, const std::string& title, const std::string& why,
                           const std::string& hint) {
-  w.fault(in, lane, Id::tensor_map_invalid, title, why, hint);
+  at.fault(Id::tensor_map_invalid, title, why, hint);
 }
 
 // "tmap_a", or the address where the map is no parameter.
@@ -22,10 +22,10 @@ std::string map_name(Warp& w, Space space, uint64_t address) {
 }
 
 // The 128 bytes at an address, or null with a reason.
-const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint64_t address) {
+const std::byte* map_bytes(const At& at, Space space, uint64_t address) {
   const uint64_t window = space == Space::generic ? address & kWindowMask : 0;
   if (window == kLocalWindow || window == kSharedWindow || space == Space::local || space == Space::shared) {
-    invalid(w, in, lane,
+    invalid(at,
             std::string("the tensor map is in ") +
                 (window == kLocalWindow || space == Space::local ? "local" : "shared") + " memory",
             "the copy engine reads tensor maps from param, const or global memory (PTX 9.7.9.27.1.2); the "
@@ -34,20 +34,20 @@ const std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint6
   }
   if (window == kParamWindow || space == Space::param) {
     const uint64_t offset = address & ~kWindowMask;
-    const auto& params = w.cta.config.params;
+    const auto& params = at.warp.cta.config.params;
     if (offset <= params.size() && kTensorMapBytes <= params.size() - offset)
       return reinterpret_cast<const std::byte*>(params.data()) + offset;
-    invalid(w, in, lane, "the tensor map lies beyond the kernel's parameters",
+    invalid(at, "the tensor map lies beyond the kernel's parameters",
             "offset " + std::to_string(offset) + " of " + std::to_string(params.size()) + " bytes",
             "pass the address of a CUtensorMap parameter");
   }
-  if (const std::byte* bytes = w.machine.memory.at(address, kTensorMapBytes)) {
-    if (!w.machine.memory.last_is_constant())
-      w.machine.observers.tell(&Observer::on_map_use, w, in, lane, address);
+  if (const std::byte* bytes = at.warp.machine.memory.at(address, kTensorMapBytes)) {
+    if (!at.warp.machine.memory.last_is_constant())
+      at.warp.machine.observers.tell(&Observer::on_map_use, at.warp, at.inst, at.lane, address);
     return bytes;
   }
-  invalid(w, in, lane, "there is no tensor map at " + hex(address),
-          "the address is " + w.machine.memory.describe(address),
+  invalid(at, "there is no tensor map at " + hex(address),
+          "the address is " + at.warp.machine.memory.describe(address),
           "pass the address of an encoded CUtensorMap");
 }
 
@@ -78,22 +78,23 @@ void fill(const TensorMap& map, std::byte* at, size_t bytes) {
 
 }  // namespace
 
-TensorMap tensor_map_at(Warp& w, const Inst& in, int lane, Space space, uint64_t address) {
-  const std::byte* bytes = map_bytes(w, in, lane, space, address);
+TensorMap tensor_map_at(const At& at, Space space, uint64_t address) {
+  const std::byte* bytes = map_bytes(at, space, address);
   if (address % 64 != 0)
-    w.fault(in, lane, Id::misaligned_address,
-            "the address of the tensor map " + map_name(w, space, address) + " is not a multiple of 64",
-            "a CUtensorMap is aligned to 64 bytes (PTX 9.7.9.27.1.2)", "align the variable that holds it");
+    at.fault(
+        Id::misaligned_address,
+        "the address of the tensor map " + map_name(at.warp, space, address) + " is not a multiple of 64",
+        "a CUtensorMap is aligned to 64 bytes (PTX 9.7.9.27.1.2)", "align the variable that holds it");
   TensorMap map;
   if (!decode_tensor_map(bytes, &map))
-    invalid(w, in, lane, "the 128 bytes at " + map_name(w, space, address) + " are no tensor map",
+    invalid(at, "the 128 bytes at " + map_name(at.warp, space, address) + " are no tensor map",
             "they were not made by cuTensorMapEncodeTiled, or were changed since",
             "encode the map on the host, check the return code, and pass it unchanged");
   if (map.edited)
     if (const std::string rule = broken_rule(map); !rule.empty())
-      invalid(w, in, lane,
-              "the tensor map " + map_name(w, space, address) + ", as it was changed, breaks a rule", rule,
-              "replace all fields that belong together before the map is used");
+      invalid(at,
+              "the tensor map " + map_name(at.warp, space, address) + ", as it was changed, breaks a rule",
+              rule, "replace all fields that belong together before the map is used");
   return map;
 }
 
@@ -124,49 +125,48 @@ Reduction tensor_reduction(std::string_view op, ElementType type) {
   }
 }
 
-void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const int32_t* start, bool writes) {
+void TensorBox::place(const At& at, unsigned rank, const int32_t* start, bool writes) {
   if (map.rank != rank)
-    invalid(w, in, lane,
+    invalid(at,
             "a " + std::to_string(rank) + "-dimensional copy uses a tensor map of rank " +
                 std::to_string(map.rank),
             "the instruction's .dim must be the rank given to cuTensorMapEncodeTiled",
             "use cp.async.bulk.tensor." + std::to_string(map.rank) + "d with as many coordinates");
   if (map.interleave)
-    invalid(w, in, lane, "a copy uses an interleaved tensor map",
-            "the emulator does not model interleaved tensors",
+    invalid(at, "a copy uses an interleaved tensor map", "the emulator does not model interleaved tensors",
             "encode the map with CU_TENSOR_MAP_INTERLEAVE_NONE");
   const int64_t element = element_bytes(map.type);
   // Hopper stops with an illegal instruction otherwise (recorded: refusals).
   if (start[0] * element % 16 != 0)
-    w.fault(in, lane, Id::misaligned_box,
-            "the box starts at element " + std::to_string(start[0]) + " of dimension 0, which is " +
-                std::to_string(start[0] * element) + " bytes into the row, no multiple of 16",
-            "the address of a box must be a multiple of 16 bytes (PTX 5.5.3.1)",
-            "make the innermost coordinate a multiple of " + std::to_string(16 / element) +
-                ", or move another dimension innermost");
+    at.fault(Id::misaligned_box,
+             "the box starts at element " + std::to_string(start[0]) + " of dimension 0, which is " +
+                 std::to_string(start[0] * element) + " bytes into the row, no multiple of 16",
+             "the address of a box must be a multiple of 16 bytes (PTX 5.5.3.1)",
+             "make the innermost coordinate a multiple of " + std::to_string(16 / element) +
+                 ", or move another dimension innermost");
   // A load may hang over every edge, a store only over the far ones (recorded: refusals).
   for (unsigned i = 0; writes && i < rank; ++i)
     if (start[i] < 0)
-      w.fault(in, lane, Id::store_before_tensor,
-              "the box of a store starts at element " + std::to_string(start[i]) + " of dimension " +
-                  std::to_string(i) + ", before the tensor",
-              "a store or reduction may leave the tensor at the end of a dimension, not at its beginning",
-              "start the box at 0 or later, and make it smaller where less is to be written");
-  int64_t at[5];
-  for (unsigned i = 0; i < 5; ++i) at[i] = i < rank ? start[i] : 0;
-  const int64_t first = std::max<int64_t>(0, -at[0]);
+      at.fault(Id::store_before_tensor,
+               "the box of a store starts at element " + std::to_string(start[i]) + " of dimension " +
+                   std::to_string(i) + ", before the tensor",
+               "a store or reduction may leave the tensor at the end of a dimension, not at its beginning",
+               "start the box at 0 or later, and make it smaller where less is to be written");
+  int64_t position[5];
+  for (unsigned i = 0; i < 5; ++i) position[i] = i < rank ? start[i] : 0;
+  const int64_t first = std::max<int64_t>(0, -position[0]);
   int64_t row_elements = static_cast<int64_t>(map.size[0]);
   // A store writes whole 16-byte chunks: the end of a row is not cut inside one (recorded: tensor_store).
   if (writes) row_elements = (row_elements * element + 15) / 16 * 16 / element;
-  const int64_t last = std::min<int64_t>(map.box[0], row_elements - at[0]);
+  const int64_t last = std::min<int64_t>(map.box[0], row_elements - position[0]);
 
   rows_.clear();
   uint32_t k[5] = {};
   for (uint32_t n = map.rows(); n > 0; --n) {
     bool inside = first < last;
-    uint64_t address = map.address + static_cast<uint64_t>((at[0] + first) * element);
+    uint64_t address = map.address + static_cast<uint64_t>((position[0] + first) * element);
     for (unsigned i = 1; i < rank; ++i) {
-      const int64_t c = at[i] + static_cast<int64_t>(k[i]) * map.step[i];
+      const int64_t c = position[i] + static_cast<int64_t>(k[i]) * map.step[i];
       inside = inside && c >= 0 && c < static_cast<int64_t>(map.size[i]);
       address += static_cast<uint64_t>(c) * map.stride[i];
     }
@@ -175,7 +175,7 @@ void TensorBox::place(Warp& w, const Inst& in, int lane, unsigned rank, const in
       row.address = address;
       row.skip = static_cast<uint32_t>(first * element);
       row.count = static_cast<uint32_t>((last - first) * element);
-      row.bytes = global_bytes(w, in, lane, address, row.count, writes);
+      row.bytes = global_bytes(at, address, row.count, writes);
     }
     rows_.push_back(row);
     for (unsigned i = 1; i < 5; ++i) {

@@ -13,7 +13,7 @@
 namespace emu {
 
 // The tensor map at an address in param, const or global space. Faults: "tensor-map-invalid", "misaligned-address".
-TensorMap tensor_map_at(Warp& w, const Inst& in, int lane, Space space, uint64_t address);
+TensorMap tensor_map_at(const At& at, Space space, uint64_t address);
 
 // Null when the operation does not exist for the type.
 Reduction tensor_reduction(std::string_view op, ElementType type);
@@ -24,7 +24,7 @@ struct TensorBox {
   // Finds the rows of the box that starts at these coordinates (innermost first). Faults: "tensor-map-invalid" when
   // the map's rank is not `rank`, "misaligned-box", "store-before-tensor" when a box that is written starts at a
   // negative coordinate, "out-of-bounds" when the tensor is not inside an allocation.
-  void place(Warp& w, const Inst& in, int lane, unsigned rank, const int32_t* start, bool writes);
+  void place(const At& at, unsigned rank, const int32_t* start, bool writes);
 
   // Bytes from the tile's start that the swizzled tile may touch.
   uint32_t covered_bytes() const;

@@ -30,13 +30,12 @@ constexpr Field kFields[] = {
 };
 
 // The 128 bytes of a map, for an access that the observer is told of.
-std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint64_t address, AccessKind kind) {
-  Places at;
-  at.set(lane,
-         resolve_access(w, in, lane, space, address, kTensorMapBytes / 2, kind));  // on a multiple of 64
-  resolve(w, in, lane, space, address + kTensorMapBytes / 2, kTensorMapBytes / 2, kind);
-  observe_access(w, in, 1u << lane, at, kTensorMapBytes, kind, false, false);
-  return at.bytes[lane];
+std::byte* map_bytes(const At& at, Space space, uint64_t address, AccessKind kind) {
+  Places places;
+  places.set(at.lane, resolve_access(at, space, address, kTensorMapBytes / 2, kind));  // on a multiple of 64
+  resolve(at, space, address + kTensorMapBytes / 2, kTensorMapBytes / 2, kind);
+  observe_access(at.warp, at.inst, 1u << at.lane, places, kTensorMapBytes, kind, false, false);
+  return places.bytes[at.lane];
 }
 
 // in.b: the value, 32 or 64 bits (in.flags bit 0); in.count: the dimension; in.flags bits 1-4: index into kFields;
@@ -44,10 +43,10 @@ std::byte* map_bytes(Warp& w, const Inst& in, int lane, Space space, uint64_t ad
 Flow replace(Warp& w, const Inst& in, uint32_t mask) {
   const Field& field = kFields[in.flags >> 1 & 0xF];
   for_lanes(mask, [&](int l) {
-    const uint64_t address = lane_address(w, in, l);
+    const uint64_t address = lane_address({w, in, l});
     const uint64_t value = in.flags & 1 ? w.lanes<uint64_t>(in.b)[l] : w.lanes<uint32_t>(in.b)[l];
-    map_bytes(w, in, l, in.space, address, AccessKind::read);
-    std::byte* map = map_bytes(w, in, l, in.space, address, AccessKind::write);
+    map_bytes({w, in, l}, in.space, address, AccessKind::read);
+    std::byte* map = map_bytes({w, in, l}, in.space, address, AccessKind::write);
     std::string why;
     if (replace_tensor_map_field(map, field.id, in.count, value, &why) != kTensorMapSuccess)
       w.fault(in, l, Id::tensor_map_invalid, std::string("a tensor map cannot get this ") + field.name, why,
@@ -83,8 +82,8 @@ Flow copy_and_release(Warp& w, const Inst& in, uint32_t mask) {
   if (!w.all_here(~0u)) return Flow::converge;
   const int l = __builtin_ctz(mask);
   const std::byte* from =
-      map_bytes(w, in, l, Space::shared, address_operand(w, *in.extra, 0, l), AccessKind::read);
-  std::byte* to = map_bytes(w, in, l, Space::global, lane_address(w, in, l), AccessKind::write);
+      map_bytes({w, in, l}, Space::shared, address_operand(w, *in.extra, 0, l), AccessKind::read);
+  std::byte* to = map_bytes({w, in, l}, Space::global, lane_address({w, in, l}), AccessKind::write);
   std::memcpy(to, from, kTensorMapBytes);
   ++w.machine.effects;
   w.machine.observers.tell(&Observer::on_fence, w, in, mask, FenceKind::tensormap_release, !(in.flags & 1));

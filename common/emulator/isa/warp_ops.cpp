@@ -11,13 +11,14 @@
 namespace emu {
 namespace {
 
-[[noreturn]] void left_out(Warp& w, const Inst& in, int lane, uint32_t members) {
-  w.fault(in, lane, Id::warp_sync_mask,
-          "`" + w.program.short_name(in) + ".sync` executed by a lane that its member mask leaves out",
-          "lane " + std::to_string(lane) + " gives the member mask " + hex(members) +
-              "; only the lanes of the mask may execute the instruction (PTX ISA 9.7.13)",
-          "make the mask name exactly the lanes that get here, for example with __activemask() before "
-          "the branch");
+[[noreturn]] void left_out(const At& at, uint32_t members) {
+  at.fault(
+      Id::warp_sync_mask,
+      "`" + at.warp.program.short_name(at.inst) + ".sync` executed by a lane that its member mask leaves out",
+      "lane " + std::to_string(at.lane) + " gives the member mask " + hex(members) +
+          "; only the lanes of the mask may execute the instruction (PTX ISA 9.7.13)",
+      "make the mask name exactly the lanes that get here, for example with __activemask() before "
+      "the branch");
 }
 
 // The members of these lanes are not all here: they stay, and the other lanes of the group go on.
@@ -42,7 +43,7 @@ template <class F>
 Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
   const auto members = w.lanes<uint32_t>(in.extra->refs[0]);
   if (in.extra->refs[0] & kConstBit) {  // an immediate: one group
-    if (mask & ~members[0]) left_out(w, in, __builtin_ctz(mask & ~members[0]), members[0]);
+    if (mask & ~members[0]) left_out({w, in, __builtin_ctz(mask & ~members[0])}, members[0]);
     if (!w.all_here(members[0])) return Flow::converge;
     w.machine.observers.tell(&Observer::on_warp_sync, w, in, mask);
     f(mask);
@@ -51,7 +52,7 @@ Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
   uint32_t complete = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int l = __builtin_ctz(m);
-    if (!(members[l] >> l & 1)) left_out(w, in, l, members[l]);
+    if (!(members[l] >> l & 1)) left_out({w, in, l}, members[l]);
     if (w.all_here(members[l])) complete |= 1u << l;
   }
   if (complete == 0) return Flow::converge;

@@ -278,17 +278,16 @@ void report_wait(Warp& w, const Inst& in, uint32_t mask) {
 // wgmma.wait_group.sync.aligned N;
 Flow wait_group(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
-  const WgmmaWait what = wgmma_wait(w, static_cast<uint32_t>(in.imm));
-  if (wgmma_finished(w, what)) {
+  const uint64_t target = wgmma_to_wait_for(w, static_cast<uint32_t>(in.imm));
+  if (wgmma_finished(w, target)) {
     report_wait(w, in, mask);
     return Flow::next;
   }
   Wait wait;
-  wait.a = what.target;
-  wait.b = what.handle;
-  wait.ready = [](Warp& warp, const Group& g) { return wgmma_finished(warp, {g.wait.a, g.wait.b}); };
+  wait.a = target;
+  wait.ready = [](Warp& warp, const Group& g) { return wgmma_finished(warp, g.wait.a); };
   wait.finish = [](Warp& warp, Group& g) { report_wait(warp, warp.instruction(g), g.mask); };
-  wait.describe = [](Warp& warp, const Group& g) { return describe_wgmma_wait(warp, {g.wait.a, g.wait.b}); };
+  wait.describe = [](Warp& warp, const Group& g) { return describe_wgmma_wait(warp, g.wait.a); };
   return w.block(wait);
 }
 

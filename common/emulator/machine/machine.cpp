@@ -221,14 +221,19 @@ bool Machine::run_pass(const Program& program) {
   return ran;
 }
 
-bool Machine::wake_sleeper() {
-  uint64_t first = 0;
+template <class F>
+void Machine::each_warp(F f) {
   for (auto& cluster : resident_)
     for (auto& cta : cluster->ctas)
-      for (auto& warp : cta->warps) {
-        const uint64_t alarm = warp->next_alarm();
-        if (alarm && (!first || alarm < first)) first = alarm;
-      }
+      for (auto& warp : cta->warps) f(*warp);
+}
+
+bool Machine::wake_sleeper() {
+  uint64_t first = 0;
+  each_warp([&](Warp& warp) {
+    const uint64_t alarm = warp.next_alarm();
+    if (alarm && (!first || alarm < first)) first = alarm;
+  });
   if (!first) return false;
   clock_ = std::max(clock_, first);
   return true;
@@ -256,6 +261,89 @@ void Machine::check_time(const Program& program) {
   throw Fault(f);
 }
 
+// How many clusters fit on the device at once.
+uint64_t Machine::most_resident(const Program& program, const LaunchConfig& config) {
+  const uint64_t threads = config.block.count() * config.cluster.count();
+  const uint64_t shared =
+      (program.shared_static_bytes + config.dynamic_shared + 1024) * config.cluster.count();
+  const uint64_t most =
+      std::min<uint64_t>(kMultiprocessors * rules::kMaxThreadsPerMultiprocessor / ((threads + 31) / 32 * 32),
+                         kMultiprocessors * uint64_t{rules::kSharedPerMultiprocessor} / shared);
+  return std::max<uint64_t>(1,
+                            std::min<uint64_t>(most, kMultiprocessors * rules::kMaxBlocksPerMultiprocessor));
+}
+
+bool Machine::start_cluster(Grid& grid) {
+  if (grid.started == grid.clusters || resident_.size() >= grid.limit) return false;
+  resident_.push_back(make_cluster(grid.program, grid.config, grid.started++));
+  return true;
+}
+
+void Machine::retire_finished(Grid& grid) {
+  for (auto& cluster : resident_) {
+    if (!cluster->finished()) continue;
+    for (auto& cta : cluster->ctas) observers.tell(&Observer::on_cta_end, *cta);
+    grid.retired.push_back(std::move(cluster));
+  }
+  resident_.erase(std::remove(resident_.begin(), resident_.end(), nullptr), resident_.end());
+  while (grid.retired.size() > kRetiredLimit && engine->step(true)) release_retired(grid);
+  release_retired(grid);
+}
+
+// Those that no operation in flight needs any more.
+void Machine::release_retired(Grid& grid) {
+  for (auto& cluster : grid.retired) {
+    bool held = false;
+    for (auto& cta : cluster->ctas) held = held || engine->holds(*cta);
+    if (held) continue;
+    for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
+    cluster.reset();
+  }
+  grid.retired.erase(std::remove(grid.retired.begin(), grid.retired.end(), nullptr), grid.retired.end());
+}
+
+void Machine::clean_up(Grid& grid) {
+  engine->abandon();
+  for (auto* list : {&resident_, &grid.retired})
+    for (auto& cluster : *list)
+      for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
+  resident_.clear();
+  grid.retired.clear();
+}
+
+// No warp has run: the engines, then whoever sleeps, then more CTAs, then waits that may fail, then the host; when all that
+// is in vain, it is a deadlock.
+void Machine::unblock(Grid& grid) {
+  bool stuck = true;
+  each_warp([&](Warp& warp) { stuck = stuck && warp.stuck(); });
+  if (!stuck) return;
+  if (engine->step(true) || wake_sleeper()) return;
+  if (start_cluster(grid)) {
+    grid.wanted = std::max<uint64_t>(grid.wanted, resident_.size());
+    return;
+  }
+  if (effects != grid.effects_at_force) grid.forced_rounds = 0;
+  grid.effects_at_force = effects;
+  int forced = 0;
+  if (grid.forced_rounds++ < kForcedRounds) each_warp([&](Warp& warp) { forced += warp.force_failures(); });
+  if (forced) return;
+  if (!wait_for_host || !wait_for_host()) throw Fault(describe_deadlock(*this, grid.program));
+  ++effects;
+}
+
+void Machine::run(Grid& grid) {
+  while (true) {
+    while (resident_.size() < grid.wanted && start_cluster(grid)) {
+    }
+    if (resident_.empty()) break;
+    const bool ran = run_pass(grid.program);
+    findings.pass(instructions);
+    retire_finished(grid);
+    if (!ran && !resident_.empty()) unblock(grid);
+  }
+  engine->drain();
+}
+
 void Machine::launch(const Program& program, const LaunchConfig& config) {
   check_config(program, config);
   if (schedule.kind == Schedule::Kind::timed && !timekeeper) {
@@ -267,92 +355,24 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
   random.seed(schedule.seed * 0x9E3779B97F4A7C15ull + config.grid_id);
   started_s_ = processor_time_s();
   next_order_ = 0;
-
-  uint64_t clusters = config.grid.count() / config.cluster.count();
-  uint64_t threads = config.block.count() * config.cluster.count();
-  uint64_t shared = (program.shared_static_bytes + config.dynamic_shared + 1024) * config.cluster.count();
-  uint64_t limit =
-      std::min<uint64_t>(kMultiprocessors * rules::kMaxThreadsPerMultiprocessor / ((threads + 31) / 32 * 32),
-                         kMultiprocessors * uint64_t{rules::kSharedPerMultiprocessor} / shared);
-  limit =
-      std::max<uint64_t>(1, std::min<uint64_t>(limit, kMultiprocessors * rules::kMaxBlocksPerMultiprocessor));
+  Grid grid{program, config};
+  grid.clusters = config.grid.count() / config.cluster.count();
+  grid.limit = most_resident(program, config);
   // Few at a time: memory stays small, and a grid whose CTAs depend on each other still gets them all when it waits.
-  uint64_t wanted = config.cooperative                        ? clusters
-                    : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
-                    : schedule.kind == Schedule::Kind::timed  ? timekeeper->resident_clusters(program, config)
-                                                              : 1;
-  uint64_t started = 0, forced_rounds = 0, effects_at_force = 0;
-  std::vector<std::unique_ptr<Cluster>> retired;
-  auto start_one = [&] {
-    if (started == clusters || resident_.size() >= limit) return false;
-    resident_.push_back(make_cluster(program, config, started++));
-    return true;
-  };
-  auto clean_up = [&] {
-    engine->abandon();
-    for (auto* list : {&resident_, &retired})
-      for (auto& cluster : *list)
-        for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
-    resident_.clear();
-    retired.clear();
-  };
-  auto give_up = [&] {
-    flush_printf();
-    findings.end();
-    clean_up();
-  };
-  auto release_retired = [&] {
-    for (auto& cluster : retired) {
-      bool held = false;
-      for (auto& cta : cluster->ctas) held = held || engine->holds(*cta);
-      if (held) continue;
-      for (auto& cta : cluster->ctas) engine->cta_ended(*cta);
-      cluster.reset();
-    }
-    retired.erase(std::remove(retired.begin(), retired.end(), nullptr), retired.end());
-  };
-
+  grid.wanted = config.cooperative                        ? grid.clusters
+                : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
+                : schedule.kind == Schedule::Kind::timed  ? timekeeper->resident_clusters(program, config)
+                                                          : 1;
   findings.begin(instructions);
   observers.tell(&Observer::on_launch, *this, program, config);
+  const auto give_up = [&] {
+    flush_printf();
+    findings.end();
+    clean_up(grid);
+  };
   try {
-    while (true) {
-      while (resident_.size() < wanted && start_one()) {
-      }
-      if (resident_.empty()) break;
-      bool ran = run_pass(program);
-      findings.pass(instructions);
-      for (auto& cluster : resident_) {
-        if (!cluster->finished()) continue;
-        for (auto& cta : cluster->ctas) observers.tell(&Observer::on_cta_end, *cta);
-        retired.push_back(std::move(cluster));
-      }
-      resident_.erase(std::remove(resident_.begin(), resident_.end(), nullptr), resident_.end());
-      while (retired.size() > kRetiredLimit && engine->step(true)) release_retired();
-      if (!retired.empty()) release_retired();
-      if (ran) continue;
-      // Nobody could run: the engines, then more CTAs, then waits that may fail, then it is a deadlock.
-      if (resident_.empty()) continue;
-      bool stuck = true;
-      for (auto& cluster : resident_)
-        for (auto& cta : cluster->ctas)
-          for (auto& warp : cta->warps) stuck = stuck && warp->stuck();
-      if (!stuck) continue;
-      if (engine->step(true) || wake_sleeper()) continue;
-      if (start_one()) {
-        wanted = std::max<uint64_t>(wanted, resident_.size());
-        continue;
-      }
-      if (effects != effects_at_force) forced_rounds = 0;
-      effects_at_force = effects;
-      int forced = 0;
-      if (forced_rounds++ < kForcedRounds)
-        for (auto& cluster : resident_)
-          for (auto& cta : cluster->ctas)
-            for (auto& warp : cta->warps) forced += warp->force_failures();
-      if (forced == 0) throw Fault(describe_deadlock(*this, program));
-    }
-    engine->drain();
-    clean_up();
+    run(grid);
+    clean_up(grid);
   } catch (const Fault& fault) {
     observers.tell(&Observer::on_fault, *this, fault.finding());
     give_up();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -15,6 +16,7 @@
 #include "emulator/machine/observer.hpp"
 #include "emulator/machine/timekeeper.hpp"
 #include "emulator/machine/warp.hpp"
+#include "emulator/machine/warpgroup.hpp"
 #include "emulator/program/program.hpp"
 #include "rules/launch.hpp"
 
@@ -84,6 +86,7 @@ struct Cta {
   uint32_t shared_begin = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers;  // by shared address
+  std::vector<Warpgroup> warpgroups;       // what they do with wgmma; empty before the first one
   uint64_t order = 0;                      // launch order, unique
   bool finished() const;
 
@@ -125,9 +128,11 @@ class Machine {
   Observers observers;
   Timekeeper* timekeeper = nullptr;  // the schedule `timed` needs one
   LaunchFindings findings;           // of the running launch
-  double time_limit_s = 300;         // of one launch, in seconds of processor time
-  uint64_t effects = 0;              // grows with every change another thread could see
-  uint64_t instructions = 0;         // of warps, executed by all launches
+  // Nobody can go on: true when the host may have changed what somebody waits for. Empty: the host waits for the launch.
+  std::function<bool()> wait_for_host;
+  double time_limit_s = 300;  // of one launch, in seconds of processor time
+  uint64_t effects = 0;       // grows with every change another thread could see
+  uint64_t instructions = 0;  // of warps, executed by all launches
   std::mt19937_64 random;
   std::string printf_buffer;  // device printf, flushed at the end of a launch and before a report
 
@@ -148,10 +153,28 @@ class Machine {
   double started_s_ = 0;  // processor time at the beginning of the launch
   uint64_t passes_ = 0;
 
+  // The grid that runs: which of its clusters have been started, and which have ended while operations still need them.
+  struct Grid {
+    const Program& program;
+    const LaunchConfig& config;
+    uint64_t clusters = 0, limit = 1, wanted = 1;  // in all; that fit at once; that are to be resident
+    uint64_t started = 0;
+    uint64_t forced_rounds = 0, effects_at_force = 0;
+    std::vector<std::unique_ptr<Cluster>> retired = {};
+  };
   void check_config(const Program& program, const LaunchConfig& config);
+  static uint64_t most_resident(const Program& program, const LaunchConfig& config);
   std::unique_ptr<Cluster> make_cluster(const Program& program, const LaunchConfig& config, uint64_t number);
+  bool start_cluster(Grid& grid);
+  void retire_finished(Grid& grid);
+  void release_retired(Grid& grid);
+  void clean_up(Grid& grid);
+  template <class F>
+  void each_warp(F f);  // f(Warp&) of the resident CTAs
+  void run(Grid& grid);
   bool run_pass(const Program& program);
   bool wake_sleeper();  // nobody else can do anything: time passes until the first alarm
+  void unblock(Grid& grid);
   void check_time(const Program& program);
 };
 

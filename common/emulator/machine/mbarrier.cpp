@@ -17,20 +17,20 @@ std::string plural(uint64_t n, const char* what) {
   return number(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-[[noreturn]] void barrier_fault(Warp& w, const Inst& in, int lane, const Mbarrier& bar, Id id,
-                                const std::string& title, const std::string& why, const std::string& hint) {
+[[noreturn]] void barrier_fault(const At& at, const Mbarrier& bar, Id id, const std::string& title,
+                                const std::string& why, const std::string& hint) {
   Finding f(id);
   f.title = title;
   f.state = bar.state();
   f.why = why;
   f.hint = hint;
-  w.machine.observers.tell(&Observer::on_mbarrier_fault, w, in, bar, f);
-  w.fault(in, lane, f);
+  at.warp.machine.observers.tell(&Observer::on_mbarrier_fault, at.warp, at.inst, bar, f);
+  at.fault(f);
 }
 
-void tell(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
-  w.machine.observers.tell(&Observer::on_mbarrier, w, in, lane, bar, op, amount, release);
-  ++w.machine.effects;
+void tell(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
+  at.warp.machine.observers.tell(&Observer::on_mbarrier, at.warp, at.inst, at.lane, bar, op, amount, release);
+  ++at.warp.machine.effects;
 }
 
 // 9.7.13.15.6: the current phase completes when nothing is pending and the tx-count is zero.
@@ -42,20 +42,20 @@ void check_completion(Warp& w, const Inst& in, Mbarrier& bar) {
   w.machine.observers.tell(&Observer::on_mbarrier_phase, w, in, bar);
 }
 
-void check_tx_range(Warp& w, const Inst& in, int lane, const Mbarrier& bar, int64_t next) {
+void check_tx_range(const At& at, const Mbarrier& bar, int64_t next) {
   if (std::llabs(next) <= kMbarrierMaxCount) return;
-  barrier_fault(w, in, lane, bar, Id::tx_count_range,
-                "the tx-count of " + bar.name_for(w.cta) + " would become " + std::to_string(next),
+  barrier_fault(at, bar, Id::tx_count_range,
+                "the tx-count of " + bar.name_for(at.warp.cta) + " would become " + std::to_string(next),
                 "a tx-count holds at most 1048575 bytes either way (PTX 9.7.13.15.2)",
                 "let less than 1 MiB be outstanding in one phase of one mbarrier");
 }
 
 // pending -= count, the common part of every arrive.
-void take_arrivals(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t count, bool completes) {
+void take_arrivals(const At& at, Mbarrier& bar, uint32_t count, bool completes) {
   if (count > bar.pending) {
     barrier_fault(
-        w, in, lane, bar, Id::arrival_count,
-        bar.name_for(w.cta) + " gets " + plural(count, "arrival") + " but only " + number(bar.pending) +
+        at, bar, Id::arrival_count,
+        bar.name_for(at.warp.cta) + " gets " + plural(count, "arrival") + " but only " + number(bar.pending) +
             " are pending in phase " + number(bar.phase),
         "every phase expects " + plural(bar.expected, "arrival") + "; " + number(bar.arrived) +
             " came before this one and the phase is not complete" +
@@ -65,7 +65,7 @@ void take_arrivals(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t co
   }
   bar.pending -= count;
   bar.arrived += count;
-  if (completes) check_completion(w, in, bar);
+  if (completes) check_completion(at.warp, at.inst, bar);
 }
 
 }  // namespace
@@ -96,129 +96,128 @@ Mbarrier* find_mbarrier(Cta& cta, uint64_t address) {
 
 namespace {
 
-void check_place(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address) {
+void check_place(const At& at, Cta& cta, uint64_t address) {
   if (address % 8 != 0)
-    w.fault(in, lane, Id::misaligned_address,
-            "the mbarrier address " + hex(address) + " is not a multiple of 8",
-            "an mbarrier is an 8-byte object with 8-byte alignment (PTX 9.7.13.15.1)",
-            "declare it as a 64-bit variable, or align the buffer it is carved from");
+    at.fault(Id::misaligned_address, "the mbarrier address " + hex(address) + " is not a multiple of 8",
+             "an mbarrier is an 8-byte object with 8-byte alignment (PTX 9.7.13.15.1)",
+             "declare it as a 64-bit variable, or align the buffer it is carved from");
   if (!cta.shared_at(address, 8))
-    w.fault(in, lane, Id::out_of_bounds, "the mbarrier address " + hex(address) + " is outside shared memory",
-            "the shared memory of " + cta.text() + " ends at " + hex(cta.shared.size()),
-            "check the pointer, and the dynamic shared memory size of the launch");
+    at.fault(Id::out_of_bounds, "the mbarrier address " + hex(address) + " is outside shared memory",
+             "the shared memory of " + cta.text() + " ends at " + hex(cta.shared.size()),
+             "check the pointer, and the dynamic shared memory size of the launch");
 }
 
 }  // namespace
 
-Mbarrier& mbarrier_at(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address) {
+Mbarrier& mbarrier_at(const At& at, Cta& cta, uint64_t address) {
   if (Mbarrier* bar = find_mbarrier(cta, address)) return *bar;
-  check_place(w, in, lane, cta, address);
+  check_place(at, cta, address);
   const std::string name = cta.program.barrier_name(static_cast<uint32_t>(address));
   const bool was_one = cta.mbarriers.count(static_cast<uint32_t>(address)) != 0;
-  w.fault(
-      in, lane, Id::barrier_not_initialised, name + " of " + cta.text() + " holds no mbarrier",
+  at.fault(
+      Id::barrier_not_initialised, name + " of " + cta.text() + " holds no mbarrier",
       was_one ? "it was destroyed by mbarrier.inval" : "no mbarrier.init has been executed on this address",
       was_one ? "initialise it again before this use"
               : "let one thread execute mbarrier.init on it, and a barrier before any other thread uses it");
 }
 
-void mbarrier_init(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address, uint32_t count) {
-  check_place(w, in, lane, cta, address);
+void mbarrier_init(const At& at, Cta& cta, uint64_t address, uint32_t count) {
+  check_place(at, cta, address);
   if (count < 1 || count > kMbarrierMaxCount)
-    w.fault(in, lane, Id::arrival_count,
-            "mbarrier.init of " + cta.program.barrier_name(static_cast<uint32_t>(address)) +
-                " with a count of " + number(count),
-            "the count must be 1 .. 1048575 (PTX 9.7.13.15.9)",
-            "give the number of arrivals that complete one phase");
+    at.fault(Id::arrival_count,
+             "mbarrier.init of " + cta.program.barrier_name(static_cast<uint32_t>(address)) +
+                 " with a count of " + number(count),
+             "the count must be 1 .. 1048575 (PTX 9.7.13.15.9)",
+             "give the number of arrivals that complete one phase");
   Mbarrier& bar = cta.mbarriers[static_cast<uint32_t>(address)];
   bar.cta = &cta;
   bar.address = static_cast<uint32_t>(address);
-  tell(w, in, lane, bar, MbarrierOp::init, count, false);
+  tell(at, bar, MbarrierOp::init, count, false);
   bar.valid = true;
   bar.phase = 0;
   bar.expected = bar.pending = bar.initial = count;
   bar.tx_count = 0;
   ++bar.generation;
   bar.announced_bytes = bar.landed_bytes = bar.copies_landed = bar.arrived = bar.seen_phases = 0;
-  bar.init_source = in.source;
+  bar.init_source = at.inst.source;
   bar.expect_source = -1;
   std::memcpy(cta.shared_at(address, 8), &kMbarrierBytes, 8);
 }
 
-void mbarrier_inval(Warp& w, const Inst& in, int lane, Cta& cta, uint64_t address) {
+void mbarrier_inval(const At& at, Cta& cta, uint64_t address) {
   const auto known = cta.mbarriers.find(static_cast<uint32_t>(address));
   if (known != cta.mbarriers.end() && known->first == address && !known->second.valid) {
     Finding f(Id::barrier_not_initialised);
     f.make_milder();
-    f.title = known->second.name_for(w.cta) + " is destroyed a second time";
+    f.title = known->second.name_for(at.warp.cta) + " is destroyed a second time";
     f.why = "mbarrier.inval has been executed on it, and no mbarrier.init since";
     f.hint = "let one owner execute mbarrier.inval, once";
-    w.report(in, lane, f);
+    at.report(f);
     return;
   }
-  Mbarrier& bar = mbarrier_at(w, in, lane, cta, address);
-  tell(w, in, lane, bar, MbarrierOp::inval, 0, false);
+  Mbarrier& bar = mbarrier_at(at, cta, address);
+  tell(at, bar, MbarrierOp::inval, 0, false);
   bar.valid = false;
   fill_poison(bar.cta->shared_at(bar.address, 8), 8);
 }
 
-void mbarrier_expect_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t bytes) {
-  check_tx_range(w, in, lane, bar, bar.tx_count + bytes);
-  tell(w, in, lane, bar, MbarrierOp::expect_tx, bytes, false);
+void mbarrier_expect_tx(const At& at, Mbarrier& bar, uint32_t bytes) {
+  check_tx_range(at, bar, bar.tx_count + bytes);
+  tell(at, bar, MbarrierOp::expect_tx, bytes, false);
   bar.tx_count += bytes;
   bar.announced_bytes += bytes;
-  bar.expect_source = in.source;
-  check_completion(w, in, bar);
+  bar.expect_source = at.inst.source;
+  check_completion(at.warp, at.inst, bar);
 }
 
-void mbarrier_complete_tx(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint64_t bytes, bool release) {
-  check_tx_range(w, in, lane, bar, bar.tx_count - static_cast<int64_t>(bytes));
-  tell(w, in, lane, bar, MbarrierOp::complete_tx, static_cast<int64_t>(bytes), release);
+void mbarrier_complete_tx(const At& at, Mbarrier& bar, uint64_t bytes, bool release) {
+  check_tx_range(at, bar, bar.tx_count - static_cast<int64_t>(bytes));
+  tell(at, bar, MbarrierOp::complete_tx, static_cast<int64_t>(bytes), release);
   bar.tx_count -= static_cast<int64_t>(bytes);
   bar.landed_bytes += bytes;
   ++bar.copies_landed;
-  check_completion(w, in, bar);
+  check_completion(at.warp, at.inst, bar);
 }
 
-uint64_t mbarrier_arrive(Warp& w, const Inst& in, int lane, Mbarrier& bar, uint32_t count, bool drop,
-                         bool no_complete, bool release) {
+uint64_t mbarrier_arrive(const At& at, Mbarrier& bar, uint32_t count, bool drop, bool no_complete,
+                         bool release) {
   if (count < 1 || count > kMbarrierMaxCount)
-    barrier_fault(w, in, lane, bar, Id::arrival_count,
-                  "an arrive on " + bar.name_for(w.cta) + " with a count of " + number(count),
+    barrier_fault(at, bar, Id::arrival_count,
+                  "an arrive on " + bar.name_for(at.warp.cta) + " with a count of " + number(count),
                   "the count must be 1 .. 1048575 (PTX 9.7.13.15.13)",
                   "arrive with the number of arrivals it stands for");
   if (drop && count > bar.expected)
-    barrier_fault(w, in, lane, bar, Id::arrival_count,
+    barrier_fault(at, bar, Id::arrival_count,
                   "mbarrier.arrive_drop takes " + number(count) + " from the " +
-                      plural(bar.expected, "expected arrival") + " of " + bar.name_for(w.cta),
+                      plural(bar.expected, "expected arrival") + " of " + bar.name_for(at.warp.cta),
                   "the expected count cannot fall below zero (PTX 9.7.13.15.2)",
                   "let each participant drop out once");
   if (no_complete && count == bar.pending && bar.tx_count == 0)
-    barrier_fault(
-        w, in, lane, bar, Id::arrival_count,
-        "an arrive with .noComplete would complete phase " + number(bar.phase) + " of " + bar.name_for(w.cta),
-        ".noComplete promises that the phase stays incomplete (PTX 9.7.13.15.13)",
-        "arrive without .noComplete for the last arrivals of a phase");
+    barrier_fault(at, bar, Id::arrival_count,
+                  "an arrive with .noComplete would complete phase " + number(bar.phase) + " of " +
+                      bar.name_for(at.warp.cta),
+                  ".noComplete promises that the phase stays incomplete (PTX 9.7.13.15.13)",
+                  "arrive without .noComplete for the last arrivals of a phase");
   const uint64_t token = MbarrierState::pack(bar, bar.pending, no_complete);
-  tell(w, in, lane, bar, drop ? MbarrierOp::arrive_drop : MbarrierOp::arrive, count, release);
+  tell(at, bar, drop ? MbarrierOp::arrive_drop : MbarrierOp::arrive, count, release);
   if (drop) bar.expected -= count;
-  take_arrivals(w, in, lane, bar, count, true);
+  take_arrivals(at, bar, count, true);
   return token;
 }
 
-void mbarrier_cp_async_increment(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
+void mbarrier_cp_async_increment(const At& at, Mbarrier& bar) {
   if (bar.pending == kMbarrierMaxCount)
-    barrier_fault(w, in, lane, bar, Id::arrival_count,
-                  "the pending count of " + bar.name_for(w.cta) + " would exceed 1048575",
+    barrier_fault(at, bar, Id::arrival_count,
+                  "the pending count of " + bar.name_for(at.warp.cta) + " would exceed 1048575",
                   "cp.async.mbarrier.arrive without .noinc adds a pending arrival first (PTX 9.7.13.15.15)",
                   "use .noinc, and count these arrivals in mbarrier.init");
   ++bar.pending;
-  ++w.machine.effects;
+  ++at.warp.machine.effects;
 }
 
-void mbarrier_cp_async_arrive(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
-  tell(w, in, lane, bar, MbarrierOp::cp_async_arrive, 1, true);
-  take_arrivals(w, in, lane, bar, 1, true);
+void mbarrier_cp_async_arrive(const At& at, Mbarrier& bar) {
+  tell(at, bar, MbarrierOp::cp_async_arrive, 1, true);
+  take_arrivals(at, bar, 1, true);
 }
 
 // ---- state tokens: pending 20 bits, phase 20, address / 8 in 18, noComplete 1, and a mark

@@ -48,24 +48,23 @@ struct Mbarrier {
 
 // The barrier at a shared address of a CTA. Faults ("barrier-not-initialised", "misaligned-address",
 // "out-of-bounds") at the instruction when there is none.
-Mbarrier& mbarrier_at(Warp& warp, const Inst& inst, int lane, Cta& cta, uint64_t address);
+Mbarrier& mbarrier_at(const At& at, Cta& cta, uint64_t address);
 // The same; null instead of a fault.
 Mbarrier* find_mbarrier(Cta& cta, uint64_t address);
 
 // ---- operations, each one atomic step. Lane and instruction are for observers and faults ("arrival-count",
 // "tx-count-range"). from_engine: an asynchronous completion, not the instruction itself.
-void mbarrier_init(Warp& warp, const Inst& inst, int lane, Cta& cta, uint64_t address, uint32_t count);
+void mbarrier_init(const At& at, Cta& cta, uint64_t address, uint32_t count);
 // Of an mbarrier that was invalidated before: advice, and nothing happens.
-void mbarrier_inval(Warp& warp, const Inst& inst, int lane, Cta& cta, uint64_t address);
-void mbarrier_expect_tx(Warp& warp, const Inst& inst, int lane, Mbarrier& bar, uint32_t bytes);
-void mbarrier_complete_tx(Warp& warp, const Inst& inst, int lane, Mbarrier& bar, uint64_t bytes,
-                          bool release);
+void mbarrier_inval(const At& at, Cta& cta, uint64_t address);
+void mbarrier_expect_tx(const At& at, Mbarrier& bar, uint32_t bytes);
+void mbarrier_complete_tx(const At& at, Mbarrier& bar, uint64_t bytes, bool release);
 // Returns the state token of the phase before the arrive. drop: expected falls by count from the next phase on.
-uint64_t mbarrier_arrive(Warp& warp, const Inst& inst, int lane, Mbarrier& bar, uint32_t count, bool drop,
-                         bool no_complete, bool release);
+uint64_t mbarrier_arrive(const At& at, Mbarrier& bar, uint32_t count, bool drop, bool no_complete,
+                         bool release);
 // The arrive that follows a thread's cp.async; increment: the matching +1 of the form without .noinc.
-void mbarrier_cp_async_increment(Warp& warp, const Inst& inst, int lane, Mbarrier& bar);
-void mbarrier_cp_async_arrive(Warp& warp, const Inst& inst, int lane, Mbarrier& bar);
+void mbarrier_cp_async_increment(const At& at, Mbarrier& bar);
+void mbarrier_cp_async_arrive(const At& at, Mbarrier& bar);
 
 // ---- the 64-bit state token of arrive
 struct MbarrierState {

@@ -69,6 +69,7 @@ void GlobalMemory::add_host_range(void* host, uint64_t bytes, const std::string&
   a.bytes = bytes;
   a.name = name;
   a.host = static_cast<std::byte*>(host);
+  host_ranges_ += allocations_.count(a.address) == 0;
   allocations_[a.address] = a;
 }
 
@@ -84,6 +85,8 @@ bool GlobalMemory::release(uint64_t address) {
     if (last > first) madvise(backing_ + first, last - first, MADV_DONTNEED);
     free_.insert({rounded, offset});
     in_use_ -= a.bytes;
+  } else {
+    --host_ranges_;
   }
   allocations_.erase(it);
   last_bytes_ = 0;

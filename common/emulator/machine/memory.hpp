@@ -32,6 +32,7 @@ class GlobalMemory {
   // Makes host memory (cudaMallocHost, managed) valid on the device at its own address.
   void add_host_range(void* host, uint64_t bytes, const std::string& name);
   bool release(uint64_t address);  // false: no allocation starts there
+  bool has_host_ranges() const { return host_ranges_ != 0; }
 
   void set_constant(uint64_t address) {
     allocations_.at(address).constant = true;
@@ -68,7 +69,7 @@ class GlobalMemory {
   std::byte* backing_ = nullptr;
   std::map<uint64_t, Allocation> allocations_;
   std::multimap<uint64_t, uint64_t> free_;  // bytes -> offset of holes
-  uint64_t top_ = 0, in_use_ = 0;
+  uint64_t top_ = 0, in_use_ = 0, host_ranges_ = 0;
   uint64_t last_begin_ = 0, last_bytes_ = 0;
   std::byte* last_host_ = nullptr;
   bool last_constant_ = false;

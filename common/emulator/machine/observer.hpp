@@ -15,6 +15,7 @@ struct Group;
 struct Turn;
 struct Cta;
 struct Inst;
+struct At;
 struct Mbarrier;
 struct AsyncOp;
 class Machine;

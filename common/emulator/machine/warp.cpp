@@ -72,8 +72,8 @@ void Warp::wake() {
 
 bool Warp::stuck() {
   if (live == 0) return true;
-  if (spinning_ && machine.effects == seen_effects_) return true;
-  spinning_ = false;
+  if (rests()) return true;
+  if (spin_.found && spin_.lap_done == 0) return false;
   for (int i = 0; i < group_count_; ++i) {
     Group& g = groups_[i];
     if (g.state == Group::State::ready) return false;
@@ -95,12 +95,13 @@ int Warp::force_failures() {
       ++count;
     }
   }
+  if (count) spin_ = Spin();
   return count;
 }
 
 uint64_t Warp::next_alarm() const {
   uint64_t first = 0;
-  if (spinning_ && machine.effects == seen_effects_) return first;
+  if (rests()) return first;
   for (int i = 0; i < group_count_; ++i) {
     const Group& g = groups_[i];
     if (g.state == Group::State::blocked && g.wait.alarm && (!first || g.wait.alarm < first))
@@ -159,10 +160,9 @@ uint32_t Warp::next_meeting(const Group& g) const {
 }
 
 int Warp::run(int budget) {
-  if (spinning_) {
-    if (machine.effects == seen_effects_) return 0;
-    spinning_ = false;
-  }
+  if (rests()) return 0;
+  const uint64_t effects_before = machine.effects;
+  if (spin_.found) budget = static_cast<int>(std::min<uint64_t>(budget, spin_.next_look(effects_before)));
   wake();
   executed_ = 0;
   bool rest = false;  // a lane asked to let other warps run
@@ -213,7 +213,7 @@ int Warp::run(int budget) {
   turn.instructions = static_cast<uint64_t>(executed_);
   machine.instructions += turn.instructions;
   machine.observers.tell(&Observer::on_turn, *this, turn);
-  watch_for_endless_loop(executed_);
+  watch_for_spin(executed_, effects_before);
   return std::exchange(executed_, 0);
 }
 
@@ -234,26 +234,53 @@ uint64_t Warp::state_hash() const {
   return h;
 }
 
-// A warp whose whole state repeats while nothing outside it changed will repeat for ever (unless something outside
-// changes). Its state at a power-of-two number of slices is kept and compared with every later one.
-void Warp::watch_for_endless_loop(int executed) {
-  if (machine.effects != seen_effects_) {
-    seen_effects_ = machine.effects;
-    idle_instructions = 0;
-    slices_ = 0;
-    next_save_ = 1;
+// A loop that came back to its state after `lap` instructions has a length that divides it.
+uint64_t Spin::next_look(uint64_t effects) {
+  if (lap_done == 0) lap_effects = effects;
+  if (shortest) return lap - lap_done;
+  uint64_t end = lap_done + 1;
+  while (lap % end) ++end;
+  return end - lap_done;
+}
+
+bool Warp::rests() const {
+  return spin_.found && spin_.lap_done == 0 && spin_.seen_effects == machine.effects;
+}
+
+void Warp::watch_for_spin(int executed, uint64_t effects_before) {
+  if (machine.effects != effects_before) {
+    spin_ = Spin();
     return;
   }
-  idle_instructions += static_cast<uint64_t>(executed);
-  if (idle_instructions < kIdleBeforeWatch || executed == 0 || live == 0) return;
-  uint64_t h = state_hash();
-  if (slices_ > 0 && h == saved_hash_) {
-    spinning_ = true;
+  if (executed == 0 || live == 0) return;
+  const uint64_t count = static_cast<uint64_t>(executed);
+  if (spin_.found) {
+    spin_.lap_done += count;
+    const bool round = spin_.lap_done == spin_.lap;
+    if (!round && (spin_.shortest || spin_.lap % spin_.lap_done)) return;
+    if (state_hash() == spin_.saved_hash) {
+      spin_.lap = spin_.lap_done;
+      spin_.shortest = true;
+      spin_.lap_done = 0;
+      spin_.seen_effects = spin_.lap_effects;
+    } else if (round) {
+      spin_ = Spin();
+    }
     return;
   }
-  if (++slices_ == next_save_) {
-    saved_hash_ = h;
-    next_save_ *= 2;
+  spin_.idle += count;
+  if (spin_.idle < kIdleBeforeWatch) return;
+  spin_.since_saved += count;
+  const uint64_t hash = state_hash();
+  if (spin_.turns > 0 && hash == spin_.saved_hash) {
+    spin_.found = true;
+    spin_.lap = spin_.since_saved;
+    spin_.seen_effects = spin_.saved_effects;
+  } else if (++spin_.turns == spin_.next_save) {
+    spin_.saved_hash = hash;
+    spin_.saved_effects = machine.effects;
+    spin_.since_saved = 0;
+    spin_.next_save *= 2;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emulator/machine/observer.hpp"
@@ -92,6 +93,23 @@ struct Group {
   Wait wait;
 };
 
+// A warp that does nothing another could see, and whose whole state comes back, goes round a loop: it polls. It will do so
+// for ever, unless something changes outside of it; then it goes round once, to see whether that is what it waits for.
+// The state after a power-of-two number of turns is kept, and compared with every later one.
+struct Spin {
+  uint64_t idle = 0;  // instructions since it did something that others can see
+  uint64_t saved_hash = 0, saved_effects = 0, turns = 0, next_save = 1;
+  bool found = false;
+  uint64_t since_saved = 0;  // instructions
+  uint64_t lap = 0;          // instructions once round, or a few times: the first lap is looked at closely
+  bool shortest = false;
+  uint64_t lap_done = 0, lap_effects = 0;
+  uint64_t seen_effects = 0;  // what it looked at after that was all as before
+
+  // Begins a lap, or goes on with it; so many instructions until the state is to be looked at.
+  uint64_t next_look(uint64_t effects);
+};
+
 class Warp {
  public:
   Warp(Machine& machine, Cta& cta, const Program& program, int index, uint32_t mask);
@@ -175,9 +193,8 @@ class Warp {
   const std::array<Group, 33>& groups() const { return groups_; }
   int group_count() const { return group_count_; }
 
-  unsigned registers = 0;          // a thread's, as setmaxnreg left them
-  Observers watchers;              // of every instruction
-  uint64_t idle_instructions = 0;  // executed since anything observable changed
+  unsigned registers = 0;  // a thread's, as setmaxnreg left them
+  Observers watchers;      // of every instruction
 
   // bar.warp.sync: lanes that have arrived, per member mask
   struct WarpBarrier {
@@ -201,9 +218,7 @@ class Warp {
   int back_branches_ = 0;
   bool take_turns_ = false;
   int executed_ = 0;  // instructions, in this turn
-  // endless loops: the state at a power-of-two number of slices, compared with later ones
-  uint64_t seen_effects_ = 0, saved_hash_ = 0, slices_ = 0, next_save_ = 1;
-  bool spinning_ = false;
+  Spin spin_;
 
   FrameHead& head(uint32_t frame) { return *reinterpret_cast<FrameHead*>(frame_at(frame)); }
   uint32_t take_frame(uint32_t function, uint32_t mask, const Inst& inst);
@@ -216,7 +231,21 @@ class Warp {
   void remove_empty();
   Group& add_group(uint32_t mask, uint32_t pc, uint32_t frame);
   uint64_t state_hash() const;
-  void watch_for_endless_loop(int executed);
+  bool rests() const;  // it would only go round its loop once more
+  void watch_for_spin(int executed, uint64_t effects_before);
+};
+
+// A lane of a warp at an instruction.
+struct At {
+  Warp& warp;
+  const Inst& inst;
+  int lane;
+
+  template <class... Words>
+  [[noreturn]] void fault(Words&&... words) const {
+    warp.fault(inst, lane, std::forward<Words>(words)...);
+  }
+  void report(Finding finding) const { warp.report(inst, lane, std::move(finding)); }
 };
 
 }  // namespace emu

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 
 namespace emu {
 
@@ -77,94 +76,13 @@ void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_ma
 
 // ---- the warpgroups of a CTA
 
-// What is known of a wgmma that at least one warp of the warpgroup has reached.
-struct WgmmaRecord {
-  const Inst* inst = nullptr;
-  uint64_t a = 0, b = 0;
-};
-
-struct Warpgroup {
-  struct Quarter {
-    uint64_t issued = 0, finished = 0;
-    std::vector<uint64_t> commits;  // `issued` at each commit
-  };
-  std::array<Quarter, 4> quarters;
-  uint64_t first = 0;                        // wgmma that some warp has reached
-  std::array<WgmmaRecord, 64> records = {};  // of the newest ones, by ordinal
-
-  bool idle() const {
-    for (const Quarter& q : quarters)
-      if (q.issued != first || q.finished != first) return false;
-    return true;
-  }
-  void reset() {
-    for (Quarter& q : quarters) {
-      q.issued = q.finished = 0;
-      q.commits.clear();
-    }
-    first = 0;
-  }
-};
-
-struct WgmmaUnit {
-  uint64_t handle = 0;
-  std::array<Warpgroup, 8> warpgroups;
-};
-
 namespace {
 
-// A CTA's unit is found through a handle in the part of its shared window that belongs to the system. The unit goes
-// back to the pool whenever nothing is in flight; memory without a valid handle means just that.
-class UnitPool {
- public:
-  WgmmaUnit* find(const Cta& cta) {
-    const uint64_t handle = handle_of(cta);
-    if ((handle & kTagMask) != kTag) return nullptr;
-    WgmmaUnit& unit = units_[handle & kIndexMask];
-    return unit.handle == handle ? &unit : nullptr;
-  }
-  WgmmaUnit& get(Cta& cta) {
-    if (WgmmaUnit* unit = find(cta)) return *unit;
-    if (free_.empty()) {
-      free_.push_back(units_.size());
-      units_.emplace_back();
-    }
-    const uint64_t index = free_.back();
-    free_.pop_back();
-    WgmmaUnit& unit = units_[index];
-    unit.handle = kTag | (++uses_ << kIndexBits & ~kTagMask) | index;
-    std::memcpy(cta.shared.data(), &unit.handle, sizeof unit.handle);
-    return unit;
-  }
-  void release_if_idle(WgmmaUnit& unit) {
-    for (const Warpgroup& g : unit.warpgroups)
-      if (!g.idle()) return;
-    for (Warpgroup& g : unit.warpgroups) g.reset();
-    free_.push_back(unit.handle & kIndexMask);
-    unit.handle = 0;
-  }
-  static uint64_t handle_of(const Cta& cta) {
-    uint64_t handle;
-    std::memcpy(&handle, cta.shared.data(), sizeof handle);
-    return handle;
-  }
-
- private:
-  static constexpr int kIndexBits = 20;
-  static constexpr uint64_t kIndexMask = (1ull << kIndexBits) - 1;
-  static constexpr uint64_t kTag = 0xA5ull << 56, kTagMask = 0xFFull << 56;
-  std::deque<WgmmaUnit> units_;
-  std::vector<uint64_t> free_;
-  uint64_t uses_ = 0;
-};
-
-UnitPool& units() {
-  static UnitPool pool;
-  return pool;
+Warpgroup& warpgroup_of(const Warp& w) {
+  return w.cta.warpgroups[static_cast<size_t>(w.index / 4)];
 }
-
-Warpgroup& warpgroup_of(WgmmaUnit& unit, const Warp& w) {
-  return unit.warpgroups[static_cast<size_t>(w.index / 4)];
+Warpgroup::Quarter& quarter_of(const Warp& w) {
+  return warpgroup_of(w).quarters[static_cast<size_t>(w.index % 4)];
 }
 
 std::string warp_text(const Warp& w, size_t quarter) {
@@ -194,9 +112,9 @@ void check_warpgroup(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, const WgmmaShape& shape) {
-  WgmmaUnit& unit = units().get(w.cta);
-  Warpgroup& group = warpgroup_of(unit, w);
-  Warpgroup::Quarter& quarter = group.quarters[static_cast<size_t>(w.index % 4)];
+  w.cta.warpgroups.resize(w.cta.warps.size() / 4);
+  Warpgroup& group = warpgroup_of(w);
+  Warpgroup::Quarter& quarter = quarter_of(w);
   for (size_t q = 0; q < 4; ++q)
     if (group.quarters[q].issued <= quarter.issued &&
         w.cta.warps[static_cast<size_t>(w.index) / 4 * 4 + q]->finished())
@@ -233,42 +151,36 @@ WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, 
   op.quarter = w.index % 4;
   op.warpgroup = w.index / 4;
   op.ordinal = quarter.issued++;
-  op.unit = &unit;
   op.frame = w.current->frame;
   return op;
 }
 
 void commit_wgmma_group(Warp& w) {
   w.machine.engine->groups(w, GroupKind::wgmma).commit(~0u);
-  if (WgmmaUnit* unit = units().find(w.cta)) {
-    Warpgroup::Quarter& quarter = warpgroup_of(*unit, w).quarters[static_cast<size_t>(w.index % 4)];
-    quarter.commits.push_back(quarter.issued);
-  }
+  if (w.cta.warpgroups.empty()) return;
+  if (warpgroup_of(w).idle()) warpgroup_of(w).forget_commits();
+  quarter_of(w).commits.push_back(quarter_of(w).issued);
 }
 
-WgmmaWait wgmma_wait(Warp& w, uint32_t newest) {
-  WgmmaUnit* unit = units().find(w.cta);
-  if (!unit) return {};
-  const auto& commits = warpgroup_of(*unit, w).quarters[static_cast<size_t>(w.index % 4)].commits;
-  return {commits.size() > newest ? commits[commits.size() - 1 - newest] : 0, unit->handle};
+uint64_t wgmma_to_wait_for(const Warp& w, uint32_t newest) {
+  if (w.cta.warpgroups.empty()) return 0;
+  const auto& commits = quarter_of(w).commits;
+  return commits.size() > newest ? commits[commits.size() - 1 - newest] : 0;
 }
 
-bool wgmma_finished(const Warp& w, const WgmmaWait& wait) {
-  WgmmaUnit* unit = units().find(w.cta);
-  if (!unit || unit->handle != wait.handle) return true;  // everything was finished in between
-  for (const auto& q : warpgroup_of(*unit, w).quarters)
-    if (q.finished < wait.target) return false;
+bool wgmma_finished(const Warp& w, uint64_t target) {
+  if (target == 0) return true;
+  for (const auto& q : warpgroup_of(w).quarters)
+    if (q.finished < target) return false;
   return true;
 }
 
-std::string describe_wgmma_wait(const Warp& w, const WgmmaWait& wait) {
-  WgmmaUnit* unit = units().find(w.cta);
+std::string describe_wgmma_wait(const Warp& w, uint64_t target) {
   std::string text = "the wgmma of a warpgroup finish together";
-  if (!unit || unit->handle != wait.handle) return text;
-  const auto& quarters = warpgroup_of(*unit, w).quarters;
+  const auto& quarters = warpgroup_of(w).quarters;
   for (size_t q = 0; q < 4; ++q)
-    if (quarters[q].issued < wait.target)
-      text += "; " + warp_text(w, q) + " has issued " + std::to_string(wait.target - quarters[q].issued) +
+    if (quarters[q].issued < target)
+      text += "; " + warp_text(w, q) + " has issued " + std::to_string(target - quarters[q].issued) +
               " fewer than this warp waits for";
   return text;
 }
@@ -285,8 +197,7 @@ void WgmmaOp::sources(std::vector<MemoryRange>& out) const {
 }
 
 bool WgmmaOp::may_start() const {
-  return ordinal ==
-         unit->warpgroups[static_cast<size_t>(warpgroup)].quarters[static_cast<size_t>(quarter)].finished;
+  return ordinal == quarter_of(*warp).finished;
 }
 
 void WgmmaOp::changed(uint32_t address, const char* name) const {
@@ -318,8 +229,7 @@ void WgmmaOp::read() {
 }
 
 void WgmmaOp::complete() {
-  ++unit->warpgroups[static_cast<size_t>(warpgroup)].quarters[static_cast<size_t>(quarter)].finished;
-  units().release_if_idle(*unit);
+  ++quarter_of(*warp).finished;
 }
 
 }  // namespace emu

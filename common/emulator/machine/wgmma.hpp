@@ -89,16 +89,13 @@ struct WgmmaShape {
   bool saturate = false;  // .satfinite
 };
 
-struct WgmmaUnit;
-
 // What one warp contributes to a wgmma of its warpgroup.
 struct WgmmaOp : AsyncOp {
   WgmmaShape shape;
-  MatrixDescriptor a, b;  // a: only when it is in shared memory
-  int quarter = 0;        // warp in the warpgroup: rows 16 * quarter .. + 15 of A and D
-  uint64_t ordinal = 0;   // which wgmma of the warpgroup
-  WgmmaUnit* unit = nullptr;
-  int warpgroup = 0;
+  MatrixDescriptor a, b;                  // a: only when it is in shared memory
+  int quarter = 0;                        // warp in the warpgroup: rows 16 * quarter .. + 15 of A and D
+  int warpgroup = 0;                      // in the CTA
+  uint64_t ordinal = 0;                   // which wgmma of the warpgroup
   std::vector<uint8_t> a_image, b_image;  // operand bytes as the warp read them (see for_each_chunk)
 
   // Registers of the warp that it writes (D) and reads (A, the last four when shape.a_in_registers) until it
@@ -130,14 +127,11 @@ void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_ma
 WgmmaOp& enter_wgmma(Warp& w, const Inst& in, uint64_t a_bits, uint64_t b_bits, const WgmmaShape& shape);
 void commit_wgmma_group(Warp& w);
 
-// Waiting until at most `newest` groups of this warp are pending, in all four warps.
-struct WgmmaWait {
-  uint64_t target = 0;  // so many wgmma have to be finished
-  uint64_t handle = 0;  // of the unit that counts them
-};
-WgmmaWait wgmma_wait(Warp& w, uint32_t newest);
-bool wgmma_finished(const Warp& w, const WgmmaWait& wait);
-std::string describe_wgmma_wait(const Warp& w, const WgmmaWait& wait);
+// Waiting until at most `newest` groups of this warp are pending, in all four warps: so many wgmma of the warpgroup have to
+// be finished then.
+uint64_t wgmma_to_wait_for(const Warp& w, uint32_t newest);
+bool wgmma_finished(const Warp& w, uint64_t target);
+std::string describe_wgmma_wait(const Warp& w, uint64_t target);
 
 // Fault "wgmma-not-converged" unless all 32 lanes of a warp of a whole warpgroup are here.
 void check_warpgroup(Warp& w, const Inst& in, uint32_t mask);

@@ -1,8 +1,8 @@
 // The decoder's operands: registers, constants, addresses and predicates -> slots of a warp's frame.
 #include <cstring>
 
-#include "emulator/isa/special_registers.hpp"
 #include "emulator/program/program.hpp"
+#include "emulator/program/special_registers.hpp"
 
 namespace emu {
 
@@ -263,11 +263,8 @@ int64_t Decoder::immediate(const Operand& o, const char* what) {
 }
 
 Extra& Decoder::extra(Inst& inst) {
-  if (!inst.extra) {
-    program_.extras.emplace_back();
-    inst.extra = &program_.extras.back();
-  }
-  return const_cast<Extra&>(*inst.extra);
+  if (!inst.extra) inst.extra = &program_.extras.emplace_back();
+  return program_.extras.back();  // what is being decoded has the latest
 }
 
 bool Decoder::find_frame_slot(const std::string& name, FrameSlot* out) const {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <utility>
 
 #include "emulator/ptx/fatbin.hpp"
 #include "emulator/runtime/environment.hpp"
@@ -66,6 +67,37 @@ void Context::fault(const Finding& finding, cudaError_t error) {
   Report::instance().add(finding);
   if (fault_ == cudaSuccess) fault_ = error;
   write_report();
+}
+
+// Only memory of the host lets a kernel wait for it. Without any, the launch needs no thread of its own.
+void Context::launch(const Kernel& kernel, LaunchConfig config, void* const* args) {
+  launched_ = &kernel;
+  Device& device = Device::instance();
+  device.machine.wait_for_host = nullptr;
+  try {
+    if (!memory().has_host_ranges()) return device.launch(*kernel.program, std::move(config), args);
+    device.machine.wait_for_host = [this] { return background_.wait_for_host(); };
+    background_.run([&device, args, program = kernel.program, config = std::move(config)] {
+      device.launch(*program, config, args);
+    });
+  } catch (const Fault& fault) {
+    fault_of_launch(fault);
+  }
+}
+
+void Context::finish_launch() {
+  if (!background_.running()) return;
+  try {
+    background_.finish();
+  } catch (const Fault& fault) {
+    fault_of_launch(fault);
+  }
+}
+
+void Context::fault_of_launch(const Fault& thrown) {
+  Finding finding = thrown.finding();
+  if (finding.kernel.empty()) finding.kernel = launched_->name;
+  fault(finding);
 }
 
 cudaError_t Context::refuse(const Kernel& kernel, bool launch) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emulator/findings/report.hpp"
+#include "emulator/runtime/background.hpp"
 #include "emulator/runtime/device.hpp"
 
 namespace emu::runtime {
@@ -65,6 +66,10 @@ class Context {
   }
   cudaError_t seen_fault() const { return fault_seen_ ? fault_ : cudaSuccess; }
 
+  // Runs a grid to its end, or until it waits for the host; then finish_launch() is for its end.
+  void launch(const Kernel& kernel, LaunchConfig config, void* const* args);
+  void finish_launch();
+
   // A kernel without a program: the error of a call that needs it. A launch ends the device's work with it.
   cudaError_t refuse(const Kernel& kernel, bool launch);
 
@@ -82,7 +87,10 @@ class Context {
  private:
   cudaError_t fault_ = cudaSuccess;
   bool fault_seen_ = false;
+  Background background_;
+  const Kernel* launched_ = nullptr;
 
+  void fault_of_launch(const Fault& fault);
   std::vector<std::string> ptx_of(const Binary& b);
 };
 
@@ -105,12 +113,14 @@ inline cudaError_t remember(cudaError_t error) {
   return error;
 }
 
-// The body of a runtime call that needs the device: one call at a time, modules loaded, no fault pending.
+// The body of a runtime call that needs the device: one call at a time, modules loaded, no launch under way, no fault
+// pending.
 template <class F>
 cudaError_t device_call(F&& body) {
   Context& context = Context::instance();
   std::lock_guard<std::recursive_mutex> lock(context.mutex);
   context.load_modules();
+  context.finish_launch();
   if (cudaError_t fault = context.surface_fault()) return remember(fault);
   ++context.device_calls;
   return remember(body(context));

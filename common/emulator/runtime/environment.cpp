@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "emulator/findings/report.hpp"
+#include "emulator/runtime/context.hpp"
 #include "emulator/runtime/device.hpp"
 #include "emulator/timed/timing.hpp"
 #include "emulator/trace/recorder.hpp"
@@ -99,6 +100,7 @@ Environment read_environment() {
 }
 
 void at_end(int status, void*) {
+  runtime::Context::instance().finish_launch();
   const bool written = write_report() & write_trace();
   if (status != 0 || (written && !Report::instance().has_errors())) return;
   std::cout.flush();

@@ -1,5 +1,5 @@
 // Launching kernels: <<<>>>, cudaLaunchKernel, cudaLaunchKernelEx, cooperative launches.
-// The grid has run to its end when the call returns. What a kernel does wrong shows at the next call that waits.
+// The grid has run to its end when the call returns, or waits for the host (background.hpp). What a kernel does wrong shows at the next call that waits.
 #include <algorithm>
 #include <vector>
 
@@ -61,13 +61,7 @@ cudaError_t run(Context& context, const void* function, LaunchConfig config, siz
       config.early && context.launch_call + 1 == context.device_calls && context.launch_stream == stream;
   context.launch_call = context.device_calls;
   context.launch_stream = stream;
-  try {
-    Device::instance().launch(*kernel->program, std::move(config), args);
-  } catch (const Fault& fault) {
-    Finding finding = fault.finding();
-    if (finding.kernel.empty()) finding.kernel = kernel->name;
-    context.fault(finding);
-  }
+  context.launch(*kernel, std::move(config), args);
   return cudaSuccess;
 }
 

@@ -36,6 +36,7 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void** handle) {
   Context& context = Context::instance();
   std::lock_guard<std::recursive_mutex> lock(context.mutex);
+  context.finish_launch();
   Binary* b = binary(handle);
   for (auto it = context.kernel_of.begin(); it != context.kernel_of.end();)
     it = it->second->binary == b ? context.kernel_of.erase(it) : std::next(it);

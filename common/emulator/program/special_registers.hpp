@@ -1,4 +1,4 @@
-// Special registers (PTX ISA chapter 10) as sources of any instruction.
+// Special registers (PTX ISA chapter 10) as sources of any instruction: what the decoder asks isa/special_registers.cpp for.
 #pragma once
 
 #include <string>
