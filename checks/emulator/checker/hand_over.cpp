@@ -177,3 +177,16 @@ TEST_CASE("checker: readers of one and two bytes that undo another pattern than 
     CHECK(reported_of_elements(bytes, 16) == "swizzle-mismatch ");  // 32B
   }
 }
+
+TEST_CASE("checker: the whole warp reads a tensor map that tensormap.cp_fenceproxy copies") {
+  // Every lane writes a word of it, and lane 0 another value of the first one.
+  const auto kernel = [](const std::string& between) {
+    return "mov.u32 %r1, tile;\nmov.u64 %rd1, gmap;\nshl.b32 %r4, %t, 2;\nadd.u32 %r4, %r4, %r1;\nst.shared.u32 [%r4], %t;\n"
+           "bar.warp.sync -1;\nsetp.ne.u32 %p1, %t, 0;\n@!%p1 st.shared.u32 [%r1], 5;\n" +
+           between +
+           "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [%r1], 128;\n";
+  };
+  const std::string shared = std::string(kShared) + ".global .align 128 .b8 gmap[128];\n";
+  CHECK(reported(kernel("bar.warp.sync -1;\n"), shared, 32) == "nothing");
+  CHECK(reported(kernel(""), shared, 32) == "data-race ");
+}

@@ -37,6 +37,12 @@ bool arrives_later(const StuckGroup& g) {
   return false;
 }
 
+// It runs, or sleeps between two looks at the same memory.
+bool polls(const StuckGroup& g) {
+  return g.group->state == Group::State::ready ||
+         (g.group->state == Group::State::blocked && g.group->wait.alarm);
+}
+
 const Mbarrier* barrier_of(const StuckGroup& g) {
   if (g.group->state != Group::State::blocked) return nullptr;
   const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
@@ -56,27 +62,27 @@ void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
 
 // Threads that poll the grid's barrier, inside of cooperative groups: which CTAs do not come?
 bool StuckRule::explain_grid(const std::vector<StuckGroup>& groups, Finding& f) const {
-  const StuckGroup* polls = nullptr;
+  const StuckGroup* polling = nullptr;
   std::map<uint64_t, const Cta*> waiting;  // in grid order
   for (const StuckGroup& g : groups) {
     waiting[g.warp->cta.order] = &g.warp->cta;
-    if (polls || g.group->state != Group::State::ready) continue;
+    if (polling || !polls(g)) continue;
     const SourceLine line = tell_.line(g.warp->instruction(*g.group));
     const bool in_grid_barrier = std::any_of(line.chain.begin(), line.chain.end(), [](const Frame& frame) {
       return frame.function.find("sync_grids") != std::string::npos;
     });
-    if (in_grid_barrier) polls = &g;
+    if (in_grid_barrier) polling = &g;
   }
-  if (!polls) return false;
-  const uint64_t all = polls->warp->cta.config.grid.count();
+  if (!polling) return false;
+  const uint64_t all = polling->warp->cta.config.grid.count();
   std::string names;
   for (const auto& [order, cta] : waiting)
     if (names.size() < 60) names += (names.empty() ? "" : ", ") + cta->text();
-  const Inst& in = polls->warp->instruction(*polls->group);
+  const Inst& in = polling->warp->instruction(*polling->group);
   f.id = Id::deadlock;
   f.line = tell_.line(in);
-  f.where = polls->warp->where(in, __builtin_ctz(polls->group->mask));
-  Teller::set_place(f, polls->warp->cta, polls->warp->index);
+  f.where = polling->warp->where(in, __builtin_ctz(polling->group->mask));
+  Teller::set_place(f, polling->warp->cta, polling->warp->index);
   f.title = text("a grid barrier waits for all ", all, " CTAs, and ", all - waiting.size(), " of them ",
                  all - waiting.size() == 1 ? "has" : "have", " returned");
   f.state = text(names, waiting.size() > 3 ? " and others" : "", " wait at it");

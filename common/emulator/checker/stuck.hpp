@@ -50,7 +50,7 @@ class StuckRule {
   // Says more of a deadlock than its counters, where mbarriers are the reason.
   void explain(const std::vector<StuckGroup>& groups, Finding& f);
   // The same of a fault at an mbarrier: more arrivals than a phase has left.
-  void explain_arrival(const Warp& w, const Inst& in, const Mbarrier& bar, Finding& f);
+  void explain_arrival(const Warp& w, const Mbarrier& bar, Finding& f);
 
  private:
   const BarrierHistory& history_;
