@@ -119,16 +119,6 @@ TEST_CASE("deadlock: two roles that wait for each other") {
   CHECK(holds(text, "for bar, phase 1, so for warp 0\n"));
 }
 
-TEST_CASE("deadlock: lanes that wait for one that polls lead, not those who wait for them at an mbarrier") {
-  const std::string poll =
-      "P: ld.acquire.gpu.global.u32 %r6, [%in];\nsetp.eq.u32 %p5, %r6, 7;\n@%p5 bra P;\n";
-  const std::string warp_1 = "setp.ne.u32 %p4, %t, 32;\n@!%p4 " + kArrive + "@%p4 bra MEET;\n" + poll +
-                             "MEET: bar.warp.sync 0xffffffff;\n@!%p4 " + kArrive;
-  const std::string text = deadlock(init(1) + roles(wait("W0", 0) + wait("W1", 1), warp_1), true);
-  CHECK(holds(text, "deadlock: bar.warp never lets the thread go on\n"));
-  CHECK(holds(text, "mbarrier.try_wait"));
-}
-
 TEST_CASE("groups: what became of an operation in its group") {
   using emu::check::GroupLog;
   using emu::check::GroupStory;
