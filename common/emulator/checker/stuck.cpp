@@ -43,6 +43,11 @@ bool polls(const StuckGroup& g) {
          (g.group->state == Group::State::blocked && g.group->wait.alarm);
 }
 
+bool waits_for_registers(const StuckGroup& g) {
+  const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
+  return g.group->state == Group::State::blocked && text && text->opcode == "setmaxnreg";
+}
+
 const Mbarrier* barrier_of(const StuckGroup& g) {
   if (g.group->state != Group::State::blocked) return nullptr;
   const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
@@ -52,6 +57,8 @@ const Mbarrier* barrier_of(const StuckGroup& g) {
 }  // namespace
 
 void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
+  if (std::any_of(groups.begin(), groups.end(), waits_for_registers))
+    return;  // everybody waits for that warp
   if (explain_grid(groups, f)) return;
   find_places(groups);
   link_places();
