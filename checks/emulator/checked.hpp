@@ -7,6 +7,7 @@
 #include "emulator/checker/checker.hpp"
 #include "emulator/findings/text.hpp"
 #include "emulator/machine/tensor_map.hpp"
+#include "emulator/timed/timing.hpp"
 #include "quiet.hpp"
 #include "support.hpp"
 
@@ -66,17 +67,22 @@ std::string reported(const std::string& body, const std::vector<uint32_t>& input
                      Say say, const Tensor* tensor = nullptr) {
   const std::string declarations = o.declarations;
   std::string all;
-  for (const char* schedule : {"in-order", "late", "random:1", "random:2", "random:3"}) {
+  for (const char* schedule : {"in-order", "late", "timed", "random:1", "random:2", "random:3"}) {
     const emu_test::QuietReport report;
     emu::check::Checker checker;
     if (std::string(schedule) == "late") checker.least_growth = 0;  // what it drops must never be missed
     emu_test::Runner runner;
+    emu::timed::Timing timing(runner.machine);
+    runner.machine.timekeeper = &timing;
+    const emu_test::Watch time(runner.machine, std::string(schedule) == "timed" ? &timing : nullptr);
     o.declarations = declarations + (tensor ? tensor->declare(runner) : "");
     o.schedule = schedule;
     o.observer = &checker;
     const std::string fault = emu::name_of(runner.fault(body, input, o).id);
     std::string said = fault == "none" ? "" : "fault " + fault + " ";
-    for (const emu::Finding& f : report.findings()) said += say(f);
+    for (const emu::Severity severity : {emu::Severity::error, emu::Severity::advice})
+      for (const emu::Finding& f : report.findings())
+        if (f.severity == severity) said += say(f);
     if (said.empty()) said = "nothing";
     if (all.empty())
       all = said;

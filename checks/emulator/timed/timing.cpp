@@ -3,7 +3,7 @@
 #include "emulator/timed/timing.hpp"
 
 #include "checked.hpp"
-#include "emulator/machine/observer.hpp"
+#include "emulator/trace/recorder.hpp"
 
 using emu_test::Options;
 
@@ -125,6 +125,29 @@ TEST_CASE("timed: a window has its multiprocessors, and the CTAs take turns on t
   };
   near(cycles(8, "timed:1"), 2 * cycles(4, "timed:1"), 0.1);
   near(cycles(8, "timed:2"), cycles(4, "timed:1"), 0.1);
+}
+
+TEST_CASE("timed: a record of the launch is in cycles, and in order") {
+  emu::trace::Recorder recorder({});
+  TimedRunner r;
+  const emu_test::Watch watch(r.machine, &recorder);
+  Options o = options(64);
+  o.in_words = 16;
+  o.declarations = checked::kShared;
+  r.run(checked::kInit + checked::by_thread_0("A", checked::kExpect + checked::kCopy) +
+            checked::wait("W", 0) + checked::kRead,
+        std::vector<uint32_t>(64 * 16, 7), o);
+  const emu::trace::Trace& trace = *recorder.trace();
+  CHECK(std::string(trace.unit) == "cycle");
+  uint64_t issued = 0, flipped = 0, last = 0;
+  for (const emu::trace::Event& e : trace.events) {
+    CHECK(e.time >= last);
+    last = e.time;
+    if (e.what == std::string("copy")) issued = e.time;
+    if (e.what == std::string("flip")) flipped = e.time;
+  }
+  near(static_cast<double>(flipped - issued), emu::timed::kLatencyDram, 0.1);
+  CHECK(trace.end >= last);
 }
 
 TEST_CASE("timed: a machine without a timekeeper refuses the schedule, and one that is misspelt is named") {

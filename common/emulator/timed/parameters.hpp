@@ -8,52 +8,58 @@ namespace emu::timed {
 
 // ---- instructions of warps
 constexpr int kSchedulers = 4;  // of an SM; warp w of a CTA has number w % 4
-// Machine instructions for each instruction of PTX. Counters: warp instructions at 8192 over those the emulator counts, 0.82 to
-// 0.89 from lesson to lesson.
+// Machine instructions for each instruction of PTX. Counters: warp instructions at 8192 over those that the emulator counts,
+// 0.82 to 0.89 from lesson to lesson.
 constexpr double kSlots = 0.86;
-// From one instruction of a warp to its next. Fit.
-constexpr double kInterval = 2.2;
-constexpr double kDivideSlots = 30;    // of an integer division: a call of ptxas's. Fit.
+constexpr double kInterval = 2.2;      // from one instruction of a warp to its next. Fit.
+constexpr double kDivideSlots = 30;    // of an integer division, which ptxas makes a routine of. Fit.
 constexpr double kTryWait = 34;        // times: mbarrier_open, less the loop around it
 constexpr double kArrive = 9;          // times: mbarrier_arrive
 constexpr double kProxyFence = 20;     // times: proxy_fence_128, less the store
-constexpr double kCopyIssue = 30;      // of a bulk copy, for the thread. Fit.
-constexpr double kSharedLatency = 30;  // until the register is there. Fit.
+constexpr double kCopyIssue = 30;      // of a bulk copy, for the thread that asks for it. Fit.
+constexpr double kSharedLatency = 30;  // of ld.shared. Fit.
 constexpr double kSharedBytes = 128;   // of shared memory per cycle: 32 banks of 4 bytes
+
 // ---- waits: from what ends them to the next instruction
-constexpr double kWakeMbarrier =
-    60;  // times: mbarrier_round_trip / 2, less arrival and the instructions around it
+constexpr double kWakeMbarrier = 60;  // times: mbarrier_round_trip / 2, less the arrival and the branch
 constexpr double kWakeBarrier = 18;   // times: syncthreads_256
 constexpr double kWakeCluster = 290;  // times: cluster_barrier_2
 constexpr double kWakeGroup = 20;     // wait_group of any kind. Fit.
 
-// ---- tensor core: m64nNk with 32 bytes along K takes N / 2 cycles of each of the four
-constexpr double kProductPerColumn = 0.5;  // times: wgmma_*_pipelined
-constexpr double kProductLatency = 32;     // times: wgmma_*_1wg_waited less _pipelined, wake and issue
+// ---- tensor core
+// m64nN, 32 bytes along K: cycles of each of the four cores per column. times: wgmma_*_pipelined
+constexpr double kProductPerColumn = 0.5;
+// From the last cycle of a product to its end. times: wgmma_*_1wg_waited less _pipelined, less wake and issue
+constexpr double kProductLatency = 32;
 
-// ---- copy engine
-constexpr double kBoxIssue = 61;      // between two boxes. times: tensor_load_issue_1024
-constexpr double kEngineBytes = 100;  // per cycle. times: tensor_stream_l2_1ctas_8stages
-// From issue to the first bytes. times: tensor_stream_dram_1ctas_1stages and _l2_, less the bytes, wake and issue. All CTAs of a
-// wave want the same tiles at about the same time: nearly every tile is one that comes from DRAM.
-constexpr double kLatencyL2 = 323 - 60;
+// ---- copy engine, loads
+constexpr double kBoxIssue = 61;        // between two boxes. times: tensor_load_issue_1024
+constexpr double kEngineBytes = 100;    // per cycle. times: tensor_stream_l2_1ctas_8stages
+constexpr double kFirstUseOfMap = 300;  // times: tensor_load_l2_16384 less tensor_stream_l2_1ctas_1stages
+// From the issue to the first bytes. L2 times: tensor_stream_l2_1ctas_1stages, less the bytes, the wake and the issue. DRAM takes
+// 575 more for one CTA and 772 for 132 of them (times: tensor_stream_dram_*_1stages less _l2_): the mean.
+constexpr double kLatencyL2 = 263;
 constexpr double kLatencyDram = kLatencyL2 + 673;
-constexpr double kFirstUseOfMap = 300;   // times: tensor_load_l2_16384 less tensor_stream_l2_1ctas_1stages
-constexpr double kStoreBytes = 32;       // per cycle. times: tensor_store_*
-constexpr double kStoreRead = 432;       // until a store has read its source. times: tensor_store_*
-constexpr double kStoreLatency = 600;    // until global memory has it. Fit.
+
+// ---- copy engine, stores
+constexpr double kStoreBytes = 32;  // per cycle. times: tensor_store_read_*, the slope
+constexpr double kStoreRead =
+    432;  // until the source has been read. times: tensor_store_read_*, what eight boxes share
+constexpr double kStoreLatency = 600;    // from then on, until global memory has it. Fit.
 constexpr double kClusterLatency = 200;  // to another CTA of the cluster. Fit.
 
-// ---- L2 to an SM, bytes per cycle, when all SMs read
-constexpr double kL2Bytes = 59.5;             // fit: lesson 05; counters: 54 on the average of its 8192
-constexpr double kL2BytesAlone = 100;         // times: tensor_stream_l2_1ctas_8stages
-constexpr double kChunkBytesPerCycle = 50.5;  // of cp.async. Fit: lessons 02 and 03
-constexpr double kL2Burst = 32768;            // bytes of its share that an SM can catch up on. Fit.
+// ---- from L2 to an SM, bytes per cycle
+constexpr double kL2BytesAlone = 100;  // through the port of the SM. times: tensor_stream_l2_1ctas_8stages
+// Its share when all SMs read. Fit: lesson 05. Counters: 54 on the average of all its cycles; times: 62 with 66 CTAs.
+constexpr double kL2Bytes = 59.5;
+constexpr double kL2Burst =
+    32768;  // bytes of its share that an SM can catch up on. Fit: two stages in lesson 05
+constexpr double kChunkBytesPerCycle = 50.5;  // of the share, by cp.async. Fit: lessons 02 and 03
 constexpr double kLoadBytes =
-    39.5;  // of ld.global. Fit: lesson 01; times, load_store_l2_8x128 less _1x128: 31
-constexpr double kLoadLatency = 315;  // of cp.async or ld.global that hits L2. times: load_store_l2_1x128
-constexpr double kStoreSector =
-    2.4;  // st.global: a sector of 32 bytes or a part of it. Fit: lesson 07 beside 08
+    39.5;  // of the port, by ld.global. Fit: lesson 01. times: 31, load_store_l2_8x128 less _1x128
+constexpr double kLoadLatency = 315;  // cp.async or ld.global that hits L2. times: load_store_l2_1x128
+// st.global writes a sector of 32 bytes, or a part of it, in so many cycles. Fit: the end of a tile in lesson 07 beside 08.
+constexpr double kStoreSector = 2.4;
 constexpr double kStoreQueue = 300;  // cycles of stores that a warp does not wait for. Fit.
 
 // ---- CTAs

@@ -16,6 +16,7 @@ constexpr double kAhead = 16;
 constexpr int kLeastSlice = 12, kMostSlice = 256;
 // Actors of one pass; between two passes the machine looks at its time limit.
 constexpr int kActorsPerPass = 4096;
+constexpr double kNever = 1e300;  // also of a place: when a CTA will leave it is not known
 
 }  // namespace
 
@@ -87,26 +88,26 @@ void Timing::on_launch_end(Machine&) {
   clear();
 }
 
-// A CTA takes the place that has been free for the longest time; those of a cluster start together, on different SMs where
-// there are.
+// A CTA takes the place that has been free for the longest time, of several on the SM that runs the fewest; those of a cluster
+// start together.
 void Timing::on_cta_start(Cta& cta) {
   CtaTime& time = ctas_[&cta];
   time = CtaTime();
-  for (Sm& sm : sms_)
-    for (size_t i = 0; i < sm.places.size(); ++i) {
-      if (sm.places[i] >= 1e300) continue;  // taken
-      if (!time.sm || sm.places[i] < time.sm->places[time.place]) {
-        time.sm = &sm;
-        time.place = i;
-      }
-    }
+  const auto busy = [](const Sm& sm) { return std::count(sm.places.begin(), sm.places.end(), kNever); };
+  for (Sm& sm : sms_) {
+    const auto free = std::min_element(sm.places.begin(), sm.places.end());
+    const double best = time.sm ? time.sm->places[time.place] : kNever;
+    if (*free > best || *free == kNever || (*free == best && busy(sm) >= busy(*time.sm))) continue;
+    time.sm = &sm;
+    time.place = static_cast<size_t>(free - sm.places.begin());
+  }
   if (!time.sm) {  // more CTAs than fit: the launch waits for them all
     time.sm = &sms_[cta.order % sms_.size()];
     time.place = time.sm->places.size();
     time.sm->places.push_back(now_);
   }
   double start = time.sm->places[time.place] + kCtaStart;
-  time.sm->places[time.place] = 1e300;
+  time.sm->places[time.place] = kNever;
   for (auto& other : cta.cluster->ctas) {
     const auto found = ctas_.find(other.get());
     if (found == ctas_.end() || other.get() == &cta || found->second.warps.empty()) continue;
@@ -186,7 +187,7 @@ bool Timing::step() {
 
 void Timing::run(WarpTime& warp) {
   const double next =
-      std::min(ready_.empty() ? 1e300 : ready_.top().time, events_.empty() ? 1e300 : events_.top().time);
+      std::min(ready_.empty() ? kNever : ready_.top().time, events_.empty() ? kNever : events_.top().time);
   const int budget = static_cast<int>(
       std::clamp((next + kAhead - warp.clock) / kInterval, double{kLeastSlice}, double{kMostSlice}));
   current_ = &warp;

@@ -1,0 +1,67 @@
+"""Predictions: a window gives back what a tile, a step and a start cost; a large problem is more of the same."""
+
+import unittest
+
+from tree import Tree
+
+from workbook import predict
+
+# 128x128x64 tiles, two CTAs on an SM. Once 1000 cycles, 400 for a tile and 600 for a step; the tensor cores work for 512 of it.
+PROGRAM = """#!/usr/bin/env python3
+import json, os, sys
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+if "--sms" in options and not PERSISTENT:
+    sys.exit(2)
+m, n, k = (int(options[f"--{d}"]) for d in "mnk")
+sms = int(os.environ["EMU_SCHEDULE"].split(":")[1])
+tiles, steps = m // 128 * (n // 128) / sms, k // 64
+cycles = 1000 + tiles * (400 + 600 * steps)
+json.dump({"timed": {"cluster": 1, "ctas_per_sm": 2, "sms": sms, "ctas": m // 128, "cycles": cycles, "overlaps": False,
+                     "tensor_busy": tiles * steps * 512 / cycles, "waits_for_copies": tiles * steps * 60 / cycles}},
+          open(os.environ["EMU_JSON"], "w"))
+json.dump({"verdict": VERDICT, "variant": "", "stages": 3}, open(options["--json"], "w"))
+"""
+
+
+class Predict(Tree):
+    def program(self, persistent=False, verdict="right"):
+        return self.write("program", PROGRAM.replace("PERSISTENT", str(persistent)).replace("VERDICT", repr(verdict)), True)
+
+    def window(self, **kind):
+        return predict.window([self.program(**kind)], (128, 128, 64))
+
+    def test_a_window_gives_back_what_a_tile_and_a_step_cost(self):
+        for persistent in (False, True):
+            seen = self.window(persistent=persistent)
+            for got, want in ((seen.start, 1000), (seen.per_tile, 400), (seen.per_step, 600), (seen.busy, 512), (seen.waits, 0.1)):
+                self.assertAlmostEqual(got, want, places=6)
+
+    def test_a_large_problem_is_more_of_the_same(self):
+        seen = self.window()
+        self.assertEqual([seen.tiles(s, s) for s in (2048, 4096, 8192)], [2, 8, 32])
+        said = seen.at(4096, 4096, 4096)
+        self.assertEqual(said.cycles, 1000 + 8 * (400 + 64 * 600))
+        self.assertAlmostEqual(said.ms, (said.cycles / said.mhz + predict.LAUNCH_US) / 1000)
+        self.assertAlmostEqual(said.tflops, 2e-9 * 4096**3 / said.ms)
+
+    def test_no_step_is_shorter_than_its_products(self):
+        seen = predict.window([self.write("program", PROGRAM.replace("PERSISTENT", "False").replace("VERDICT", "'right'").replace(
+            "600 * steps", "300 * steps"), True)], (128, 128, 64))
+        self.assertAlmostEqual(seen.per_step, 512)
+
+    def test_the_clock_falls_under_load_and_less_where_the_tensor_cores_wait(self):
+        for state in predict.LEVELS:
+            levels = [predict.clock(0.9, us, state) for us in (5, 30, 100, 200, 700, 1500, 10000)]
+            self.assertEqual(levels, sorted(levels, reverse=True))
+            self.assertEqual((levels[0], levels[-1]), (predict.LEVELS[state][0][1], predict.LEVELS[state][-1][1]))
+            self.assertGreater(predict.clock(0.4, 1500, state), predict.clock(0.9, 1500, state))
+
+    def test_a_wrong_program_has_no_prediction(self):
+        with self.assertRaises(predict.NoPrediction):
+            self.window(verdict="wrong")
+        with self.assertRaises(predict.NoPrediction):
+            predict.tile_of({"tile": "0x0x0"})
+
+
+if __name__ == "__main__":
+    unittest.main()
