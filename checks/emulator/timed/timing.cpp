@@ -136,9 +136,10 @@ TEST_CASE("timed: who polls goes on when the value changes, who sleeps when the 
     Options o = options(64);
     o.declarations += ".global .u32 flag;\n";
     TimedRunner r;
-    return static_cast<double>(r.run(body + "mov.u64 %rd1, %clock64;\ncvt.u32.u64 %r1, %rd1;\nst.global.u32 [%out], "
-                                            "%r1;\nEND:\n",
-                                     {}, o)[0]);
+    return static_cast<double>(
+        r.run(body + "mov.u64 %rd1, %clock64;\ncvt.u32.u64 %r1, %rd1;\nst.global.u32 [%out], "
+                     "%r1;\nEND:\n",
+              {}, o)[0]);
   };
   const double polled = first_thread(
       "setp.lt.u32 %p1, %t, 32;\n@%p1 bra POLL;\nmov.u32 %r0, 0;\nLOOP: add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p0, %r0, "

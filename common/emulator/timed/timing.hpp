@@ -94,7 +94,7 @@ class Timing final : public Observer, public Timekeeper {
     double time;
     uint64_t number;  // of the operation
     AsyncOp* op;      // null: the sleep of a thread is over
-    bool read_only;  // of a store: the source has been read
+    bool read_only;   // of a store: the source has been read
     bool operator<(const Event& other) const {
       return time != other.time ? time > other.time : number > other.number;
     }
