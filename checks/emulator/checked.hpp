@@ -80,7 +80,9 @@ std::string reported(const std::string& body, const std::vector<uint32_t>& input
     o.observer = &checker;
     const std::string fault = emu::name_of(runner.fault(body, input, o).id);
     std::string said = fault == "none" ? "" : "fault " + fault + " ";
-    for (const emu::Finding& f : report.findings()) said += say(f);
+    for (const emu::Severity severity : {emu::Severity::error, emu::Severity::advice})
+      for (const emu::Finding& f : report.findings())
+        if (f.severity == severity) said += say(f);
     if (said.empty()) said = "nothing";
     if (all.empty())
       all = said;

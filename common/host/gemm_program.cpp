@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "emulator/lesson.hpp"
 #include "emulator/names.hpp"
 #include "host/args.hpp"
 #include "host/cublaslt.hpp"
@@ -311,6 +312,7 @@ int gemm_main(int argc, char** argv, const GemmLesson& lesson) {
   for (const Variant& variant : lesson.variants) {
     if (variant.option[0] != 0) extra.push_back({variant.option, variant.help});
   }
+  emu_lesson();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // keeps its order with the emulator's reports on stderr
   try {
     const Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc), extra);

@@ -112,6 +112,28 @@ TEST_CASE("global: the last CTA clears what all have read") {
   CHECK(found(kernel("", "fence.acq_rel.gpu;\n"), {5}) == race);  // of thread 0's reads alone
 }
 
+TEST_CASE("global: the last block reads what a relaxed atomic has told of, with no fence behind it") {
+  const auto severity = [](const std::string& before, const std::string& behind) {
+    emu_test::Options o;
+    o.ctas = 5;
+    o.threads = 64;
+    o.declarations = kData;
+    const std::string body =
+        "mov.u32 %r1, tile;\nmov.u32 %r9, %ctaid.x;\nmul.lo.u32 %r9, %r9, 4;\ncvt.u64.u32 %rd6, %r9;\n"
+        "add.u64 %rd6, %rd6, %rd1;\n@%p1 bra ALL;\nst.global.u32 [%rd6], %t;\n" +
+        before + "atom.global.add.u32 %r6, [%rd4], 1;\n" + behind +
+        "st.shared.u32 [%r1], %r6;\nALL: bar.sync 0;\nld.shared.u32 %r6, [%r1];\n"
+        "setp.ne.u32 %p3, %r6, 4;\n@%p3 bra END;\nld.global.u32 %r3, [%rd1];\nEND:\n";
+    return reported(kPlace + body, {}, o, [](const emu::Finding& f) {
+      return emu::text(emu::name_of(f.id), f.severity == emu::Severity::advice ? " advice " : " error ");
+    });
+  };
+  const std::string fence = "fence.acq_rel.gpu;\n";
+  CHECK(severity(fence, fence) == "nothing");
+  CHECK(severity(fence, "") == "data-race advice ");
+  CHECK(severity("", fence) == "data-race error ");
+}
+
 TEST_CASE("global: words that threads synchronise through may be read while they are written") {
   CHECK(found("mov.u32 %r9, 0;\nSPIN: ld.volatile.global.u32 %r5, [%rd3];\n@%p1 bra DONE;\n"
               "st.volatile.global.u32 [%rd3], 1;\nbra END;\nDONE: setp.eq.u32 %p3, %r5, 0;\n@%p3 bra "

@@ -136,6 +136,23 @@ std::string reported_of_rows(unsigned row, unsigned rows = 12, unsigned first = 
                   ".shared .align 1024 .b8 tile[2560];\n.shared .align 8 .b64 bar;\n", 32, &tensor);
 }
 
+// One warp reads 12 rows of 128 bytes, which the 128B pattern permutes, in elements of `bytes`, and undoes the pattern that
+// takes `bits` of the address.
+std::string reported_of_elements(unsigned bytes, unsigned bits) {
+  const Tensor tensor{64, 12, 64, 12, 3};
+  const std::string copy =
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 1536;\nmov.u64 %rd1, map;\ncvta.const.u64 %rd2, %rd1;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd2, {0, 0}], [%r2];\n";
+  const std::string type = bytes == 1 ? "u8" : "u16";
+  const std::string read = "mul.lo.u32 %r7, %t, " + std::to_string(bytes) +
+                           ";\nNEXT: add.u32 %r3, %r7, %r1;\nshr.u32 %r4, %r3, 3;\nand.b32 %r4, %r4, " +
+                           std::to_string(bits) + ";\nxor.b32 %r3, %r3, %r4;\nld.shared." + type +
+                           " %rs5, [%r3];\nadd.u32 %r7, %r7, " + std::to_string(32 * bytes) +
+                           ";\nsetp.lt.u32 %p3, %r7, 1536;\n@%p3 bra NEXT;\n";
+  return reported(kInit + by_thread_0("A", copy) + wait("W", 0) + read,
+                  ".shared .align 1024 .b8 tile[1536];\n.shared .align 8 .b64 bar;\n", 32, &tensor);
+}
+
 }  // namespace
 
 TEST_CASE("checker: copies that complete on a barrier for one arrival too few are not waited for") {
@@ -149,4 +166,27 @@ TEST_CASE("checker: a reader of rows shorter than the pattern's span is not accu
   CHECK(reported_of_rows(64) == "nothing");
   CHECK(reported_of_rows(32) == "nothing");
   CHECK(reported_of_rows(64, 2, 0, 7) == "advice misaligned-tile ");
+}
+
+TEST_CASE("checker: readers of one and two bytes that undo another pattern than the map's") {
+  for (unsigned bytes : {1u, 2u}) {
+    CAPTURE(bytes);
+    CHECK(reported_of_elements(bytes, 112) == "nothing");           // 128B, as the map
+    CHECK(reported_of_elements(bytes, 0) == "nothing");             // the bytes as they lie
+    CHECK(reported_of_elements(bytes, 48) == "swizzle-mismatch ");  // 64B
+    CHECK(reported_of_elements(bytes, 16) == "swizzle-mismatch ");  // 32B
+  }
+}
+
+TEST_CASE("checker: the whole warp reads a tensor map that tensormap.cp_fenceproxy copies") {
+  // Every lane writes a word of it, and lane 0 another value of the first one.
+  const auto kernel = [](const std::string& between) {
+    return "mov.u32 %r1, tile;\nmov.u64 %rd1, gmap;\nshl.b32 %r4, %t, 2;\nadd.u32 %r4, %r4, %r1;\nst.shared.u32 [%r4], %t;\n"
+           "bar.warp.sync -1;\nsetp.ne.u32 %p1, %t, 0;\n@!%p1 st.shared.u32 [%r1], 5;\n" +
+           between +
+           "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [%r1], 128;\n";
+  };
+  const std::string shared = std::string(kShared) + ".global .align 128 .b8 gmap[128];\n";
+  CHECK(reported(kernel("bar.warp.sync -1;\n"), shared, 32) == "nothing");
+  CHECK(reported(kernel(""), shared, 32) == "data-race ");
 }

@@ -96,12 +96,12 @@ TEST_CASE("wgmma registers: a wait does not make the compiler's copies of accumu
         "missing-wgmma-fence ");
 }
 
-TEST_CASE("wgmma registers: a fragment that is written in flight is advice, for the source may be right") {
+TEST_CASE("wgmma registers: a fragment is not written in flight") {
   const std::string product = mma(8, kFragment);
   for (const char* write : {"add.u32 %r10, %t, 1;\n", "ld.shared.u32 %r10, [%r2];\n",
                             "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r2];\n"}) {
     CAPTURE(write);
-    CHECK(of(kMmaFence + product + kCommit + write + kWait) == "advice accumulator-in-flight ");
+    CHECK(of(kMmaFence + product + kCommit + write + kWait) == "accumulator-in-flight ");
     CHECK(of(kMmaFence + product + kCommit + kWait + write) == "nothing");
   }
   CHECK(of(kMmaFence + product + kCommit + "ld.shared.u32 %r14, [%r2];\n" + kWait) == "nothing");

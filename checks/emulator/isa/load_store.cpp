@@ -42,8 +42,12 @@ TEST_CASE("ld with .pragma used_bytes_mask reads the marked bytes and no others"
                 "st.global.v2.u32 [%out], {%r1, %r4};",
                 {5, 6, 7, 8}, 2) == std::vector<uint32_t>{5, 8});
   const std::string shared = ".shared .align 16 .b8 words[16];\n";
-  const std::string body = "setp.ne.u32 %p1, %t, 0;\n@%p1 bra OTHER;\n" + fill + "bar.sync 0;\n";
-  const std::string other = "bra END;\nOTHER: bar.sync 0;\nst.shared.u32 [words+12], 4;\nEND:";
+  // The first warp reads what its first thread wrote, while the second warp's first thread writes the fourth word.
+  const std::string body =
+      "setp.ge.u32 %p1, %t, 32;\nand.b32 %r9, %t, 31;\nsetp.ne.u32 %p2, %r9, 0;\n@%p1 bra OTHER;\n@%p2 bra "
+      "FILLED;\n" +
+      fill + "FILLED: bar.sync 0;\n";
+  const std::string other = "bra END;\nOTHER: bar.sync 0;\n@%p2 bra END;\nst.shared.u32 [words+12], 4;\nEND:";
   CHECK(checked::reported(body + pragma + load + other, shared) == "nothing");
   CHECK(checked::reported(body + load + other, shared) == "data-race ");
 }

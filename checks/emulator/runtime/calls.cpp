@@ -499,7 +499,7 @@ TEST_CASE("cuModuleLoadData answers with a code to what it cannot load, and the 
   CUmodule module = nullptr;
   CHECK(cuModuleLoadData(&module, ".version 8.6\n.target sm_90a\n.visible .entry k() { mov.u32 %r1 5; }") ==
         CUDA_ERROR_INVALID_PTX);
-  CHECK(emu::runtime::last_explanation().find("%r1") != std::string::npos);
+  CHECK(emu::runtime::last_explanation().find("5") != std::string::npos);
   CHECK(cuModuleLoadData(&module,
                          ".version 8.6\n.target sm_90a\n.global .b8 a[2147483647];\n.global .b8 b[2];\n") ==
         CUDA_ERROR_INVALID_PTX);

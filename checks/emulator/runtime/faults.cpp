@@ -145,11 +145,12 @@ TEST_CASE("a kernel that waits for the host, which waits for it: told at the cal
   const auto waits = [&](bool host_sets) {
     return in_child([&] {
       Registered code(kernel_text("kernel", poll + "st.global.u32 [%rd1+4], 7;"));
+      const void* kernel = code.kernel("kernel");
       volatile int* words = nullptr;
       cudaMallocHost(reinterpret_cast<void**>(const_cast<int**>(&words)), 8);
       words[0] = words[1] = 0;
       void* args[] = {&words};
-      const int launch = cudaLaunchKernel(code.kernel("kernel"), 1, 1, args, 0, nullptr);
+      const int launch = cudaLaunchKernel(kernel, 1, 1, args, 0, nullptr);
       const int last = cudaGetLastError();
       if (host_sets) words[0] = 1;
       const int wait = cudaDeviceSynchronize();

@@ -205,6 +205,9 @@ class Blanks(unittest.TestCase):
         self.assertEqual((why, lines[0]), ("data-race: x", "  >   -- | (in another blank)"))
         self.assertIn(f"{blank.first} |  y", lines[1])
         self.assertEqual(lines[2], f"  {NAME}.cu:{blank.first}")
+        printed = judge.Verdict("wrong", "wrong numbers: 1 of 2", ["wrong numbers: 1 of 2", "  what a kernel printed"])
+        self.assertEqual(judge.as_handed_in(printed, NAME, one, text, blank)[1], printed.lines)
+        self.assertEqual(judge.as_handed_in(printed, NAME, one, "printf" + text, blank), ("wrong numbers", []))
         refused = judge.Verdict("does not compile", "kTileBytes", [f"  {NAME}.cu:{at}"])
         self.assertEqual(judge.as_handed_in(refused, NAME, one, text, blank)[1], [])
 
@@ -227,6 +230,7 @@ class Findings(unittest.TestCase):
         self.assertEqual(say(grid="9"), ["the grid is 9, and the worked program's 1"])
         self.assertEqual(say(parameters=[{"globalAddress": "A", "boxDim": "{64, 64}"}, "C", 7]),
                          ["tensor map of A: boxDim is {64, 64}, and the worked program's {64, 128}"])
+        self.assertEqual(say(grid="9\n<b>"), ["the grid is something else, and the worked program's 1"])
         self.assertIn("there is none", say(parameters=["no tensor map", "C", 7])[0])
         for forged in (None, "", "[]", "{}", '{"parameters": 1}', '{"grid": "1", "block": "2", "sharedMemory": 3, "parameters": []}'):
             self.assertTrue(judge.differences(json.dumps(right), forged), forged)

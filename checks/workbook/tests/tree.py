@@ -69,7 +69,7 @@ class Tree(unittest.TestCase):
         self.write(path, text.replace(old, new, 1))
 
     def start(self, *words, **environment):
-        clean = {k: v for k, v in os.environ.items() if k not in ("BUILD_DIR", "DEVICE", "MAKEFLAGS", "JOBS")}
+        clean = {k: v for k, v in os.environ.items() if k not in ("BUILD_DIR", "CALLED_FROM", "DEVICE", "MAKEFLAGS", "JOBS")}
         return subprocess.Popen([sys.executable, "-B", str(self.root / "checks/workbook"), *words], cwd=self.root,
                                 env=dict(clean, **environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True,
                                 encoding="utf-8")

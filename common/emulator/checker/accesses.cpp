@@ -86,6 +86,9 @@ void AccessRule::check_writer(const Accessor& who, Tag writer, uint64_t address,
   const Record::Kind kind = past_.records.of(writer).kind;
   if (kind == Record::Kind::op) mbarriers_.mark_used(same_for_all ? all : who, writer);
   if (kind == Record::Kind::threads) cluster_.check_read(who, writer, address);
+  const Operation* op = past_.operation(writer);
+  if (kind == Record::Kind::threads || (op && op->kind == AsyncOp::Kind::cp_async))
+    cluster_.check_relayed(who, writer, address);
   proxies_.check(who, writer, address, space);
   if (same_for_all) good_write_ = writer;
 }
@@ -219,6 +222,7 @@ void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag 
   if (range.space == Space::shared) {
     Shadow* shadow = shadow_of(*range.owner);
     if (!shadow || range.address + range.bytes > shadow->size()) return;
+    tell_.in_memory_of(range.owner == &who.cta() ? nullptr : range.owner);
     Tag* writes = shadow->writes() + range.address;
     Tag* reads = shadow->reads() + range.address;
     if (write)

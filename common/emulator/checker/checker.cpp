@@ -36,8 +36,8 @@ void Checker::on_deadlock(const std::vector<StuckGroup>& groups, Finding& f) {
   stuck_.explain(groups, f);
 }
 
-void Checker::on_mbarrier_fault(Warp& w, const Inst& in, const Mbarrier& bar, Finding& f) {
-  stuck_.explain_arrival(w, in, bar, f);
+void Checker::on_mbarrier_fault(Warp& w, const Inst&, const Mbarrier& bar, Finding& f) {
+  stuck_.explain_arrival(w, bar, f);
 }
 
 void Checker::on_cta_start(Cta& cta) {
@@ -53,6 +53,7 @@ void Checker::on_cta_end(Cta& cta) {
   unwritten_.tell(order_.cluster(cta).index);
   accesses_.cta_ended(cta);
   registers_.forget(cta);
+  swizzles_.forget(cta);
   drain_.forget(cta);
   boxes_.forget(cta);
   past_.forget(cta);
@@ -73,11 +74,14 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
   collect_when_due();
   if (e.space == Space::shared && w.cta.cluster->ctas.size() > 1)
     for_lanes(e.mask, [&](int l) {
-      if (e.owner[l] != &w.cta) cluster_.used(w, in, l, *e.owner[l]);
+      if (e.owner[l] == &w.cta) return;
+      cluster_.used(w, in, l, *e.owner[l]);
+      cluster_.entered(accessor(w, in, 1u << l), *e.owner[l]);
     });
   if (e.strong) {
     accesses_.strong_access(e);
     order_.strong_access(w, e);
+    if (w.cta.cluster->ctas.size() > 1) cluster_.told(w, e.mask);
     return;
   }
   const Accessor who = accessor(w, in, e.mask);
@@ -101,6 +105,7 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
 void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, bool) {
   tell_.next_event();
   order_.fence(w, mask, kind);
+  if (kind == FenceKind::memory) cluster_.told(w, mask);
   if (kind == FenceKind::tensormap_release) maps_.released(w, mask);
   if (kind == FenceKind::tensormap_acquire)
     for_lanes(mask, [&](int l) { maps_.acquired(w, l, lane_address({w, in, l})); });
@@ -118,6 +123,9 @@ void Checker::on_bar_arrive(Warp& w, const Inst&, uint32_t mask, uint32_t barrie
 
 void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) {
   order_.bar_leave(w, mask, barrier, generation);
+  if (barrier != 16) return;
+  cluster_.met(w.cta);
+  cluster_.told(w, mask);
 }
 
 void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
@@ -129,7 +137,7 @@ void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, Mbar
   const uint32_t handed_over = remote ? order_.warp(w).handed_over[static_cast<size_t>(lane)] : 0;
   if (remote) cluster_.used(w, in, lane, *bar.cta);
   mbarriers_.operated(w, in, lane, bar, op, amount, release);
-  if (remote) cluster_.arrived(w, in, lane, handed_over);
+  if (remote) cluster_.arrived(w, in, lane, handed_over, *bar.cta);
 }
 
 void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase,
@@ -239,6 +247,7 @@ void Checker::writes_of(const AsyncOp& op, const Operation& o, Accessor who, Rec
       here = past_.records.add(record) << 5;
     }
     who.op = &past_.operations[last];
+    if (range.owner && range.owner != &who.cta()) cluster_.entered(who, *range.owner);
     accesses_.check_range(who, range, here, true);
   }
 }

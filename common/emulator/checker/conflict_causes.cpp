@@ -122,6 +122,16 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
   return true;
 }
 
+// A relaxed atomic of the CTA has seen what orders the earlier access, and only the fence behind it is missing.
+bool Conflicts::fence_is_missing(const Conflict& c) const {
+  for (const WarpOrder& w : c.who.cluster().ctas[c.who.cta().cluster_rank].warps)
+    for (const LaneOrder& lane : w.lanes)
+      if (lane.seen && past_.known(*lane.seen, c.who.cluster().index, c.who.cluster().threads_per_cta,
+                                   c.prior, Clock::order))
+        return true;
+  return false;
+}
+
 // Empty barriers of the CTA that nobody waits for, though they are there: "empty_bar[0], empty_bar[1]".
 std::string Conflicts::idle_barriers(const Cta& cta) const {
   std::string idle;

@@ -91,12 +91,24 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
     case Kind::race_with_engine:
       return race_with_engine(c);
     default:
-      return finding(Id::data_race,
-                     text("two threads ", c.write && c.prior_is_write ? "write" : "use",
-                          " the same bytes without any order between them"),
-                     "No barrier, mbarrier or fence with an atomic orders the two accesses.",
-                     "put a barrier between them, or let only one thread write");
+      return race(c);
   }
+}
+
+Finding Conflicts::race(const Conflict& c) {
+  Finding f = finding(Id::data_race,
+                      text("two threads ", c.write && c.prior_is_write ? "write" : "use",
+                           " the same bytes without any order between them"),
+                      "No barrier, mbarrier or fence with an atomic orders the two accesses.",
+                      "put a barrier between them, or let only one thread write");
+  if (c.space != Space::global || c.who.op || !fence_is_missing(c)) return f;
+  f.make_milder();
+  f.title =
+      "a relaxed atomic tells that bytes are ready, and no fence behind it makes them visible to who uses them";
+  f.why =
+      "A relaxed atomic orders only itself; what its value tells of counts for other memory from the next fence of its thread on.";
+  f.hint = "__threadfence() behind the atomic, before the barrier that tells the others";
+  return f;
 }
 
 Finding Conflicts::copy_not_waited_for(const Conflict& c) {

@@ -66,6 +66,7 @@ class Conflicts {
   bool explain_arrivals(const Conflict& c, Finding& f) const;
   void explain_refill(const Conflict& c, Finding& f, bool told) const;
   std::string idle_barriers(const Cta& cta) const;
+  bool fence_is_missing(const Conflict& c) const;
 
   void tell(const Conflict& c, const Cause& cause);
   Finding words(const Conflict& c, const Cause& cause);
@@ -77,6 +78,7 @@ class Conflicts {
   Finding global_overwritten(const Conflict& c);
   Finding read_ahead(const Conflict& c);
   Finding race_with_engine(const Conflict& c);
+  Finding race(const Conflict& c);
 };
 
 }  // namespace emu::check

@@ -23,6 +23,7 @@ void DrainRule::exits(Warp& w, uint32_t mask) {
     const Groups& groups = all[static_cast<size_t>(l)];
     if (groups.empty()) return;
     Finding f(Id::exit_before_drain);
+    f.make_milder();
     f.title = "a thread exits while its bulk store may still be reading shared memory";
     f.why =
         "Shared memory is given to another CTA when this one ends; the store would then read that CTA's bytes.";

@@ -72,9 +72,16 @@ void Mbarriers::check_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, co
   Finding f(after ? Id::barrier_reinitialised : Id::data_race);
   f.state = bar.name() + " is in " + bar.state();
   if (!after) {
-    f.title = "several threads initialise one mbarrier, with nothing to order them";
+    // The lanes of one instruction, and nothing has happened to it between them.
+    const Component warp = order.thread(0);
+    const bool alike = in.source == b.init_source && b.init_owner >= warp && b.init_owner < warp + 32 &&
+                       bar.phase == 0 && bar.pending == bar.expected && bar.tx_count == 0;
+    if (alike) f.make_milder();
+    f.title = alike ? "several lanes of a warp initialise one mbarrier alike"
+                    : "several threads initialise one mbarrier, with nothing to order them";
     f.why = "Each init starts the barrier anew: arrivals and bytes counted in between are lost.";
-    f.hint = "let one thread initialise it, then a barrier for all";
+    f.hint = alike ? "if (threadIdx.x == 0) in front of the init"
+                   : "let one thread initialise it, then a barrier for all";
   } else {
     const bool quiet = bar.pending == bar.expected && bar.tx_count == 0;
     if (quiet) f.make_milder();

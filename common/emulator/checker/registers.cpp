@@ -27,9 +27,8 @@ RegisterRule::Role RegisterRule::role_of(const Inst& in) {
 }
 
 void RegisterRule::tell(const Accessor& who, Id id, const char* title, const char* why, const char* hint,
-                        int32_t other, bool milder) {
+                        int32_t other) {
   Finding f(id);
-  if (milder) f.make_milder();
   f.title = title;
   f.why = why;
   f.hint = hint;
@@ -145,19 +144,16 @@ void RegisterRule::moved(Registers& mine, const Inst& in, uint32_t base) {
   }
 }
 
-// The compiler gives one register to two variables of the source where it believes that the first is done with, so the
-// source may be right; and ptxas, which sees the same, takes another register or lets the wgmmas wait for each other.
+// Where ptxas does not take another register by itself, the product is of what was written later (measured).
 void RegisterRule::check_fragment_written(const Accessor& who, const Register& reg) {
   if (reg.fragment <= who.self->wgmma_done) return;
   tell(
       who, Id::accumulator_in_flight,
       "an A fragment is written while the wgmma that reads it may still be running",
-      "wgmma reads A fragments from registers until wgmma.wait_group covers its group. The compiler may have "
-      "put two arrays of the source into one register; ptxas then takes another one, or lets the wgmmas wait "
-      "for each other and says so (C7513).",
-      "wait for the group before the registers are written again, or unroll the loop so that two fragments "
-      "take turns",
-      -1, true);
+      "wgmma reads A fragments from registers until wgmma.wait_group covers its group; what is written before may be what "
+      "it reads.",
+      "wait for the group before the registers are written again, or unroll the loop so that two fragments take turns",
+      -1);
 }
 
 void RegisterRule::check_touched(const Accessor& who, const Registers& mine, Ref r, uint32_t base) {

@@ -57,8 +57,7 @@ class RegisterRule {
   void check_fragment_written(const Accessor& who, const Register& reg);
   void wrote(Registers& mine, Register& reg, const Inst& in);
   void moved(Registers& mine, const Inst& in, uint32_t base);
-  void tell(const Accessor& who, Id id, const char* title, const char* why, const char* hint, int32_t other,
-            bool milder = false);
+  void tell(const Accessor& who, Id id, const char* title, const char* why, const char* hint, int32_t other);
 };
 
 }  // namespace emu::check

@@ -2,6 +2,7 @@
 #include "emulator/checker/stuck.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "emulator/machine/machine.hpp"
 
@@ -23,6 +24,30 @@ const Instruction* text_of(const Program& program, const Inst& in) {
   return in.source < 0 ? nullptr : program.sources[static_cast<size_t>(in.source)];
 }
 
+// The code behind a barrier of the CTA or the warp arrives on an mbarrier, or starts copies that do.
+bool arrives_later(const StuckGroup& g) {
+  if (g.group->state == Group::State::ready) return false;
+  const Program& program = g.warp->program;
+  for (uint32_t pc = g.group->pc + 1; pc < program.code.size(); ++pc) {
+    const Instruction* text = text_of(program, program.code[pc]);
+    if (text && text->opcode == "mbarrier" && !text->modifiers.empty() &&
+        text->modifiers[0].rfind("arrive", 0) == 0)
+      return true;
+  }
+  return false;
+}
+
+// It runs, or sleeps between two looks at the same memory.
+bool polls(const StuckGroup& g) {
+  return g.group->state == Group::State::ready ||
+         (g.group->state == Group::State::blocked && g.group->wait.alarm);
+}
+
+bool waits_for_registers(const StuckGroup& g) {
+  const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
+  return g.group->state == Group::State::blocked && text && text->opcode == "setmaxnreg";
+}
+
 const Mbarrier* barrier_of(const StuckGroup& g) {
   if (g.group->state != Group::State::blocked) return nullptr;
   const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
@@ -32,11 +57,46 @@ const Mbarrier* barrier_of(const StuckGroup& g) {
 }  // namespace
 
 void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
+  if (std::any_of(groups.begin(), groups.end(), waits_for_registers))
+    return;  // everybody waits for that warp
+  if (explain_grid(groups, f)) return;
   find_places(groups);
   link_places();
   const StuckCause cause = find_cause();
   if (cause.kind != StuckCause::Kind::none) words(cause, f);
   places_.clear();
+}
+
+// Threads that poll the grid's barrier, inside of cooperative groups: which CTAs do not come?
+bool StuckRule::explain_grid(const std::vector<StuckGroup>& groups, Finding& f) const {
+  const StuckGroup* polling = nullptr;
+  std::map<uint64_t, const Cta*> waiting;  // in grid order
+  for (const StuckGroup& g : groups) {
+    waiting[g.warp->cta.order] = &g.warp->cta;
+    if (polling || !polls(g)) continue;
+    const SourceLine line = tell_.line(g.warp->instruction(*g.group));
+    const bool in_grid_barrier = std::any_of(line.chain.begin(), line.chain.end(), [](const Frame& frame) {
+      return frame.function.find("sync_grids") != std::string::npos;
+    });
+    if (in_grid_barrier) polling = &g;
+  }
+  if (!polling) return false;
+  const uint64_t all = polling->warp->cta.config.grid.count();
+  std::string names;
+  for (const auto& [order, cta] : waiting)
+    if (names.size() < 60) names += (names.empty() ? "" : ", ") + cta->text();
+  const Inst& in = polling->warp->instruction(*polling->group);
+  f.id = Id::deadlock;
+  f.line = tell_.line(in);
+  f.where = polling->warp->where(in, __builtin_ctz(polling->group->mask));
+  Teller::set_place(f, polling->warp->cta, polling->warp->index);
+  f.title = text("a grid barrier waits for all ", all, " CTAs, and ", all - waiting.size(), " of them ",
+                 all - waiting.size() == 1 ? "has" : "have", " returned");
+  f.state = text(names, waiting.size() > 3 ? " and others" : "", " wait at it");
+  f.why =
+      "grid.sync() is complete when every CTA of the grid has called it; one that returns does not count as arrived.";
+  f.hint = "let all CTAs call grid.sync() equally often, with nothing left to do as well";
+  return true;
 }
 
 void StuckRule::find_places(const std::vector<StuckGroup>& groups) {
@@ -54,12 +114,6 @@ void StuckRule::find_places(const std::vector<StuckGroup>& groups) {
   }
 }
 
-size_t StuckRule::place_of(const Warp& w) const {
-  size_t i = 0;
-  while (i < places_.size() && !places_[i].warps.count(&w)) ++i;
-  return i;
-}
-
 // Who has to come before a place can go on, as far as it is known: those who supplied the phase before.
 void StuckRule::link_places() {
   for (StuckPlace& place : places_) {
@@ -69,16 +123,20 @@ void StuckRule::link_places() {
       const std::set<const Warp*> here = warps_of(log.running.arrivals);
       for (const Warp* w : warps_of(place.bar->phase > 0 ? log.before.arrivals : log.ever.arrivals))
         if (!here.count(w)) wanted.insert(w);
+      if (log.ever.arrivals.empty() && !place.bar->tx_count)  // those who are kept from arriving
+        for (const StuckPlace& other : places_)
+          if (!other.bar && &other.groups[0]->warp->cta == place.bar->cta && arrives_later(*other.groups[0]))
+            wanted.insert(other.warps.begin(), other.warps.end());
     } else {  // a barrier of the CTA, of the cluster or of the warp: whoever is not there yet
       for (const auto& cta : place.groups[0]->warp->cta.cluster->ctas)
         for (const auto& w : cta->warps)
-          if (w->live && !place.warps.count(w.get())) wanted.insert(w.get());
+          if (w->live && (!place.warps.count(w.get()) || w->group_count() > 1)) wanted.insert(w.get());
     }
-    for (const Warp* w : wanted) {
-      const size_t at = place_of(*w);
-      if (at < places_.size() && &places_[at] != &place &&
-          std::find(place.waits_for.begin(), place.waits_for.end(), at) == place.waits_for.end())
-        place.waits_for.push_back(at);
+    for (size_t at = 0; at < places_.size(); ++at) {
+      const auto& there = places_[at].warps;
+      const bool some =
+          std::any_of(wanted.begin(), wanted.end(), [&](const Warp* w) { return there.count(w) != 0; });
+      if (some && &places_[at] != &place) place.waits_for.push_back(at);
     }
   }
 }
@@ -138,7 +196,10 @@ StuckCause StuckRule::find_cause() {
   }
   const auto waits_alone = [](const StuckPlace& p) { return p.waits_for.empty(); };
   if (best.kind != Kind::none || std::any_of(places_.begin(), places_.end(), waits_alone)) return best;
-  // Everybody waits for somebody who waits.
+  // Everybody waits for somebody who waits. Where a barrier of the CTA or of the warp is among them, that is told.
+  for (const StuckPlace& place : places_)
+    for (size_t at : place.waits_for)
+      if (place.bar && !places_[at].bar) return best;
   for (const StuckPlace& place : places_)
     if (place.bar && place.bar->valid && (!best.place || fills_next(*place.groups[0]))) {
       best.kind = Kind::each_other;
@@ -155,6 +216,10 @@ StuckCause StuckRule::classify(const StuckPlace& place) {
   StuckCause cause;
   cause.place = &place;
   cause.group = place.groups[0];
+  if (bar.tx_count < 0 && bar.pending == 0) {  // more came than was announced
+    cause.kind = Kind::bytes_missing;
+    return cause;
+  }
   if (bar.tx_count > 0) {
     cause.kind = Kind::bytes_missing;
     history_.each(*bar.cta->cluster, [&](const Mbarrier& other, const BarrierLog& others) {

@@ -26,7 +26,7 @@ struct StuckCause {
     none,
     count_too_small,  // several phases are completed between two waits
     count_too_large,  // some have arrived, and nobody is left who would
-    bytes_missing,    // announced, and not brought
+    bytes_missing,    // announced and not brought, or the other way round
     bytes_elsewhere,  // brought to another mbarrier than the one they were announced on
     first_wait,       // for an empty stage, for a phase that nobody completes
     wrong_barrier,    // nobody waits for the one whose copies have landed
@@ -50,7 +50,7 @@ class StuckRule {
   // Says more of a deadlock than its counters, where mbarriers are the reason.
   void explain(const std::vector<StuckGroup>& groups, Finding& f);
   // The same of a fault at an mbarrier: more arrivals than a phase has left.
-  void explain_arrival(const Warp& w, const Inst& in, const Mbarrier& bar, Finding& f);
+  void explain_arrival(const Warp& w, const Mbarrier& bar, Finding& f);
 
  private:
   const BarrierHistory& history_;
@@ -58,9 +58,9 @@ class StuckRule {
   Teller& tell_;
   std::vector<StuckPlace> places_;
 
+  bool explain_grid(const std::vector<StuckGroup>& groups, Finding& f) const;
   void find_places(const std::vector<StuckGroup>& groups);
   void link_places();
-  size_t place_of(const Warp& w) const;  // places_.size(): it does not wait
   StuckCause find_cause();
   StuckCause classify(const StuckPlace& place);
   bool fills_next(const StuckGroup& g) const;

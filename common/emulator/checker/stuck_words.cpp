@@ -197,10 +197,9 @@ void StuckRule::tell_bytes(const StuckCause& cause, Finding& f) {
   if (log.running.copies.empty()) f.why = "No copy named it in this phase";
   for (const NamingCopies& c : log.running.copies) {
     if (f.related.size() > kMostLines) break;
-    f.related.push_back(
-        {text(with_commas(c.bytes), " bytes by ", plural(c.count, "copy") == "1 copy" ? "a copy" : "copies",
-              " from ", c.warp->cta.text(), " warp ", c.warp->index),
-         tell_.line(c.source)});
+    f.related.push_back({text(with_commas(c.bytes), " bytes by ", c.count == 1 ? "a copy" : "copies",
+                              " from ", c.warp->cta.text(), " warp ", c.warp->index),
+                         tell_.line(c.source)});
     f.why += text(f.why.empty() ? "" : ", ", with_commas(c.bytes), " bytes are from ", c.warp->cta.text());
   }
   if (cause.other) {
@@ -311,7 +310,7 @@ void StuckRule::tell_each_other(const StuckCause& cause, Finding& f) {
 }
 
 // An arrival that the running phase has no place for: what it did not wait for.
-void StuckRule::explain_arrival(const Warp& w, const Inst&, const Mbarrier& bar, Finding& f) {
+void StuckRule::explain_arrival(const Warp& w, const Mbarrier& bar, Finding& f) {
   add_init(bar, f);
   std::string idle;
   for (const auto& [address, other] : bar.cta->mbarriers)

@@ -1,5 +1,7 @@
 #include "emulator/checker/swizzles.hpp"
 
+#include <iterator>
+
 #include "emulator/machine/wgmma.hpp"
 
 namespace emu::check {
@@ -76,7 +78,7 @@ void SwizzleRule::wgmma_issued(const AsyncOp& op, const Accessor& who) {
 // A full warp reads bytes that a tensor copy brought. If its addresses are an even walk through the tile under another
 // pattern than the map's (and not under the map's own), the reader undoes the wrong pattern.
 void SwizzleRule::warp_reads(const AccessEvent& e, const Accessor& who) {
-  if (e.mask != 0xFFFFFFFFu || e.kind != AccessKind::read || e.space != Space::shared || e.bytes < 4) return;
+  if (e.mask != 0xFFFFFFFFu || e.kind != AccessKind::read || e.space != Space::shared) return;
   if (e.owner[0] != &who.cta()) return;
   const Operation* copy = tensor_copy_to(who.cta(), e.addr[0]);
   // Lanes whose walk goes on from the lane before in the same box. Boxes need not be neighbours, and rows shorter than the
@@ -92,6 +94,7 @@ void SwizzleRule::warp_reads(const AccessEvent& e, const Accessor& who) {
                          swizzled(copy->swizzle, static_cast<uint32_t>(e.addr[l - 1])) + e.bytes;
     box = other;
   }
+  if (e.bytes < 4) return follow(e, who, *copy);
   if (even) return;
   for (bool relative : {false, true})
     for (Swizzle p : kPatterns) {
@@ -99,6 +102,27 @@ void SwizzleRule::warp_reads(const AccessEvent& e, const Accessor& who) {
       if (p == Swizzle::none || !regular(e.addr, p, relative ? copy->tile : 0, e.bytes)) continue;
       return tell_reader(who, *copy, p);
     }
+}
+
+void SwizzleRule::follow(const AccessEvent& e, const Accessor& who, const Operation& copy) {
+  constexpr uint32_t kEnough = 3;  // walks that go on from each other under one pattern, and not by chance
+  Walks& w = walks_.of(who.warp());
+  if (w.source != who.inst->source || w.tile != copy.tile) {
+    w = Walks();
+    w.source = who.inst->source;
+    w.tile = copy.tile;
+  }
+  for (size_t i = 0; i < std::size(kPatterns); ++i) {
+    const uint32_t begin = swizzled(kPatterns[i], static_cast<uint32_t>(e.addr[0]));
+    const bool walks = regular(e.addr, kPatterns[i], 0, e.bytes);
+    w.in_a_row[i] = !walks ? 0 : begin == w.next[i] ? w.in_a_row[i] + 1 : 0;
+    w.next[i] = begin + 32 * e.bytes;
+  }
+  // The map's own pattern, or none (the bytes are wanted as they lie), explains this walk as well.
+  for (size_t i = 0; i < std::size(kPatterns); ++i)
+    if ((kPatterns[i] == copy.swizzle || kPatterns[i] == Swizzle::none) && w.in_a_row[i] > 0) return;
+  for (size_t i = 0; i < std::size(kPatterns); ++i)
+    if (w.in_a_row[i] >= kEnough) return tell_reader(who, copy, kPatterns[i]);
 }
 
 void SwizzleRule::tell_reader(const Accessor& who, const Operation& copy, Swizzle p) {

@@ -17,11 +17,22 @@ class SwizzleRule {
   void copy_issued(const std::vector<MemoryRange>& box, Operation& op, const Accessor& who);
   void wgmma_issued(const AsyncOp& op, const Accessor& who);
   void warp_reads(const AccessEvent& e, const Accessor& who);
+  void forget(const Cta& cta) { walks_.forget(cta); }
 
  private:
   Past& past_;
   AccessRule& accesses_;
   Teller& tell_;
+
+  // Lanes of 1 or 2 bytes walk through two or four chunks at a time, and those may look alike under two patterns. So the
+  // walks of a warp at one instruction are followed: by pattern, where the next one should go on, and how many did.
+  struct Walks {
+    int32_t source = -1;
+    uint32_t tile = 0;
+    std::array<uint32_t, 4> next{}, in_a_row{};
+  };
+  PerWarp<Walks> walks_;
+  void follow(const AccessEvent& e, const Accessor& who, const Operation& copy);
 
   const Operation* tensor_copy_to(const Cta& cta, uint64_t address);
   void check_operand(const MatrixDescriptor& d, const char* name, const Accessor& who);

@@ -10,8 +10,10 @@ SourceLine Teller::line(int32_t source) const {
 }
 
 std::string Teller::place(Space space, uint64_t address) const {
-  return space == Space::shared ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address))
-                                : "global memory " + machine_->memory.describe(address);
+  return space == Space::shared
+             ? "shared memory at " + program_->shared_name(static_cast<uint32_t>(address)) +
+                   (owner_ ? " of " + owner_->text() : "")
+             : "global memory " + machine_->memory.describe(address);
 }
 
 std::string Teller::barrier_of(const Operation& op) const {

@@ -30,7 +30,9 @@ class Teller {
 
   SourceLine line(int32_t source) const;
   SourceLine line(const Inst& inst) const { return program_->line_of(inst); }
-  std::string place(Space space, uint64_t address) const;  // "shared memory at tile+16"
+  // Of which CTA's shared memory place() speaks; null: the accessor's own.
+  void in_memory_of(const Cta* other) { owner_ = other; }
+  std::string place(Space space, uint64_t address) const;  // "shared memory at tile+16", "... of CTA (1,0,0)"
   std::string describe(Tag single) const;             // "warp 1 lane 0 at file:line", "a tensor copy at ..."
   std::string barrier_of(const Operation& op) const;  // its name, if it is still there
 
@@ -46,6 +48,7 @@ class Teller {
   const Past& past_;
   const Program* program_ = nullptr;
   Machine* machine_ = nullptr;
+  const Cta* owner_ = nullptr;
 };
 
 }  // namespace emu::check

@@ -51,7 +51,9 @@ constexpr FindingId kTable[] = {
     {Id::data_race, "data-race", kOrder,
      "two threads use the same bytes, one of them writes, and nothing orders them",
      "conflicting accesses are ordered by synchronisation: barriers, mbarriers, fences with flags",
-     "8, memory consistency model"},
+     "8, memory consistency model", Grade::error, Grade::error_in_lessons,
+     "a relaxed atomic that no fence follows has handed the bytes over, or the lanes of one instruction initialise an mbarrier "
+     "alike"},
     {Id::uninitialised_read, "uninitialised-read", kOrder,
      "bytes of shared memory are used that nobody has written",
      "shared memory has no defined value before it is written",
@@ -61,7 +63,8 @@ constexpr FindingId kTable[] = {
      "a thread or CTA ends while an operation that it issued still uses shared memory or registers",
      "bulk stores must have read their source (wait_group.read), copies must have landed and wgmma groups "
      "must be waited for before the CTA ends",
-     "9.7.9.25.3, 9.7.15.7"},
+     "9.7.9.25.3, 9.7.15.7", Grade::error, Grade::error_in_lessons,
+     "a thread's own bulk store still reads (an H200 waits for it; the manual does not promise it)"},
 
     {Id::deadlock, "deadlock", kBarrier,
      "no thread can go on, and nothing in flight will change that",
@@ -163,10 +166,8 @@ constexpr FindingId kTable[] = {
 
     {Id::accumulator_in_flight, "accumulator-in-flight", kTensorCore,
      "registers of a wgmma are read or written before wgmma.wait_group",
-     "accumulators, and A where it comes from registers, belong to the tensor core until the wait; writing "
-     "A before it is advice, as ptxas takes other registers or waits",
-     "9.7.15.7: wgmma.wait_group", Grade::error, Grade::advice,
-     "an A fragment is written: the compiler may have put two variables into one register"},
+     "accumulators, and A where it comes from registers, belong to the tensor core until the wait",
+     "9.7.15.7: wgmma.wait_group"},
     {Id::missing_wgmma_fence, "missing-wgmma-fence", kTensorCore,
      "registers that were written, or accumulators in flight of another shape, are used by wgmma with no "
      "wgmma.fence between",
@@ -216,6 +217,10 @@ constexpr FindingId kTable[] = {
      "a grid that was launched to start early, after one that executes griddepcontrol.launch_dependents, "
      "sees the writes of that one, and comes after its reads, only behind griddepcontrol.wait",
      "9.7.13.14: griddepcontrol"},
+    {Id::cluster_entry, "cluster-entry", kThreads,
+     "a thread or copy uses the shared memory of another CTA of its cluster, which may not have begun",
+     "the shared memory of a CTA may be used from when its threads have begun: a cluster barrier first, relaxed or not",
+     "5.1.7; 9.7.13.3: barrier.cluster"},
     {Id::cluster_exit, "cluster-exit", kThreads,
      "the shared memory of a CTA that has ended is used by another CTA or a copy",
      "a CTA stays until the last access of its cluster to its memory: barrier.cluster before the end",

@@ -27,7 +27,8 @@ enum class Id : uint8_t {
   descriptor_unused_bits,
   // Threads, warps, CTAs and clusters
   barrier_count, barrier_arrived_twice, barrier_wait_without_arrive, barrier_operand,
-  warp_sync_mask, warp_not_converged, missing_grid_wait, cluster_exit, cluster_rank,
+  warp_sync_mask, warp_not_converged, missing_grid_wait, cluster_entry,
+  cluster_exit, cluster_rank,
   // Addresses
   out_of_bounds, misaligned_address, not_shared_memory, write_to_constant, stack_overflow,
   bad_free, bad_function_pointer, branch_index,

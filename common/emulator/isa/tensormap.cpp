@@ -81,8 +81,11 @@ void decode_replace(Decoder& d, const Match& m, Inst& in) {
 Flow copy_and_release(Warp& w, const Inst& in, uint32_t mask) {
   if (!w.all_here(~0u)) return Flow::converge;
   const int l = __builtin_ctz(mask);
-  const std::byte* from =
-      map_bytes({w, in, l}, Space::shared, address_operand(w, *in.extra, 0, l), AccessKind::read);
+  // Each of its lanes may read any part of the map.
+  const std::byte* from = nullptr;
+  for_lanes(mask, [&](int lane) {
+    from = map_bytes({w, in, lane}, Space::shared, address_operand(w, *in.extra, 0, lane), AccessKind::read);
+  });
   std::byte* to = map_bytes({w, in, l}, Space::global, lane_address({w, in, l}), AccessKind::write);
   std::memcpy(to, from, kTensorMapBytes);
   ++w.machine.effects;

@@ -86,6 +86,12 @@ Environment read_environment() {
     if (value != "on" && value != "off") bad_value("EMU_CHECK", value, "on or off");
     env.check = value == "on";
   }
+  if (const char* text = std::getenv("EMU_STRICT")) {
+    const std::string value = text;
+    if (value != "1" && value != "0") bad_value("EMU_STRICT", value, "1 or 0");
+    env.strict = value == "1";
+    if (env.strict) Report::instance().strictness = Strictness::strict;
+  }
   env.json_path = path_from("EMU_JSON");
   read_trace_window(env);
   if (const char* text = std::getenv("EMU_PTX")) {
@@ -166,3 +172,8 @@ bool write_trace() {
 }
 
 }  // namespace emu
+
+extern "C" void emu_declare_lesson() {
+  emu::Strictness& strictness = emu::Report::instance().strictness;
+  if (strictness == emu::Strictness::ordinary) strictness = emu::Strictness::lesson;
+}
