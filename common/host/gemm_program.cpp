@@ -23,6 +23,9 @@
 #include "host/tile_map.hpp"
 #include "host/todo.hpp"
 
+// Defined by the emulator; absent, so null, in a program for a GPU.
+extern "C" __attribute__((weak)) void emu_declare_lesson();
+
 namespace lab {
 namespace {
 
@@ -307,6 +310,7 @@ class Program {
 }  // namespace
 
 int gemm_main(int argc, char** argv, const GemmLesson& lesson) {
+  if (emu_declare_lesson) emu_declare_lesson();
   std::vector<ExtraOption> extra;
   for (const Variant& variant : lesson.variants) {
     if (variant.option[0] != 0) extra.push_back({variant.option, variant.help});

@@ -11,6 +11,7 @@
 namespace emu {
 
 // EMU_SCHEDULE=in-order|late|random:SEED   EMU_TIME_LIMIT=seconds   EMU_JSON=path   EMU_CHECK=on|off   EMU_PTX=path
+// EMU_STRICT=1: advice is an error
 // EMU_TRACE=path   EMU_TRACE_PERFETTO=path   EMU_TRACE_CTAS=FIRST-LAST   EMU_TRACE_STEPS=FIRST-LAST
 // EMU_TRACE_EVENTS=number   EMU_TRACE_LAUNCH=number
 struct Environment {
