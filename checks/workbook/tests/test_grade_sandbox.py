@@ -19,8 +19,8 @@ from workbook.grading import command, examples, handins, harness, judge, points
 from workbook.grading.sandbox import Limits, Sandbox
 from workbook.lessons import exercise_text, lessons
 
-SOME = ("worked_04", "half_done", "other_words", "checker_off", "plain_loads", "forged_launch", "line_of_a_secret", "trap",
-        "includes_a_secret", "ptx_include", "link_to_the_worked_file", "one_gigabyte", "latin_1", "two words,\na new line and <script>alert(1)<")
+SOME = ("half_done", "other_words", "plain_loads", "forged_launch", "includes_a_secret", "ptx_include", "link_to_the_worked_file", "one_gigabyte",
+        "latin_1", "two words,\na new line and <script>alert(1)<")
 ALL = bool(os.environ.get("ALL"))
 
 
