@@ -9,6 +9,7 @@ import argparse
 import re
 import sys
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 
@@ -137,10 +138,15 @@ def predictions():
     sizes = sorted({r["m"] for r in own})
     at = {(r["lesson"], r["m"]): r for r in own}
     errors = {part: [abs(r["error"]) for r in rows if r["part"] == part] for part in ("ladder", "stages")}
+    pairs = sum(a["m"] == b["m"] for a, b in combinations(own, 2))
+    swapped = [max(a["recorded"], b["recorded"]) / min(a["recorded"], b["recorded"]) - 1 for a, b in combinations(own, 2)
+               if a["m"] == b["m"] and (a["recorded"] - b["recorded"]) * (a["predicted"] - b["predicted"]) < 0]
     said = {part: f"{100 * sum(e) / len(e):.1f} % on the average and {100 * max(e):.1f} % at most" for part, e in errors.items()}
     return (
         f"TFLOP/s predicted, recorded, and the error (recorded: {header['recorded']}; PTX of toolkit {header['toolkit']}). The error is "
-        f"{said['ladder']}; of the stage sweeps of lessons 05 and 11, {said['stages']}.\n\n"
+        f"{said['ladder']}; of the stage sweeps of lessons 05 and 11, {said['stages']}. Of {pairs} "
+        f"pairs of rungs at one size {len(swapped)} are predicted in the wrong order, none of which is more than "
+        f"{100 * max(swapped, default=0):.1f} % apart in the record.\n\n"
     ) + table(["M = N = K"] + [str(s) for s in sizes],
               [[lesson] + [f"{at[lesson, s]['predicted']:.0f}, {at[lesson, s]['recorded']:.0f}: {100 * at[lesson, s]['error']:+.1f} %"
                            if (lesson, s) in at else "" for s in sizes] for lesson in lessons(own)])

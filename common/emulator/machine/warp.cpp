@@ -111,7 +111,8 @@ uint64_t Warp::next_alarm() const {
 }
 
 uint64_t Warp::now() const {
-  return machine.clock() + static_cast<uint64_t>(executed_);
+  const bool steps = machine.schedule.kind != Schedule::Kind::timed;  // else the clock goes on within a turn
+  return machine.clock() + (steps ? static_cast<uint64_t>(executed_) : 0);
 }
 
 // Deepest call first, then lowest pc.

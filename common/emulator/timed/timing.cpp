@@ -64,6 +64,7 @@ void Timing::clear() {
   events_ = {};
   ready_ = {};
   blocked_.clear();
+  polling_ = 0;
   of_copies_.clear();
   current_ = nullptr;
 }
@@ -72,7 +73,6 @@ void Timing::on_launch(Machine&, const Program& program, const LaunchConfig&) {
   clear();
   program_ = &program;
   make_costs(program);
-  cost_ = &costs_.at(&program);
   now_ = end_ = 0;
   order_ = 0;
 }
@@ -176,11 +176,13 @@ bool Timing::step() {
   const Event event = events_.top();
   events_.pop();
   now_ = event.time;
-  end_ = std::max(end_, now_);
-  if (event.read_only)
-    machine_.engine->advance(*event.op);
-  else
-    machine_.engine->complete(*event.op);
+  if (event.op) {
+    end_ = std::max(end_, now_);
+    if (event.read_only)
+      machine_.engine->advance(*event.op);
+    else
+      machine_.engine->complete(*event.op);
+  }
   wake_blocked(now_);
   return true;
 }
@@ -198,28 +200,43 @@ void Timing::run(WarpTime& warp) {
   const int executed = warp.warp->run(budget);
   current_ = nullptr;
   if (!warp.warp->finished()) {
-    if (executed == 0 || (executed < budget && warp.warp->stuck())) {
-      warp.blocked_since = warp.clock;
-      warp.wake = 0;
-      for (int i = 0; i < warp.warp->group_count(); ++i) {
-        const Group& g = warp.warp->groups()[static_cast<size_t>(i)];
-        if (g.state != Group::State::blocked) continue;
-        warp.wake = std::max<double>(warp.wake, (*cost_)[g.pc].wake);
-      }
-      blocked_.push_back(&warp);
-    } else {
+    if (executed == 0 || (executed < budget && warp.warp->stuck()))
+      block(warp);
+    else
       push(warp);
-    }
   }
-  if (signalled_) wake_blocked(signal_at_);
+  if (signalled_)
+    wake_blocked(signal_at_);
+  else if (polling_ && effects_seen_ != machine_.effects)
+    wake_blocked(now_);
+}
+
+void Timing::block(WarpTime& warp) {
+  warp.blocked_since = warp.clock;
+  warp.wake = 0;
+  warp.polls = true;
+  for (int i = 0; i < warp.warp->group_count(); ++i) {
+    const Group& g = warp.warp->groups()[static_cast<size_t>(i)];
+    if (g.state != Group::State::blocked) continue;
+    warp.polls = false;
+    warp.wake = std::max<double>(warp.wake, costs_[g.pc].wake);
+  }
+  polling_ += warp.polls;
+  effects_seen_ = machine_.effects;
+  blocked_.push_back(&warp);
+  if (const uint64_t alarm = warp.warp->next_alarm())
+    events_.push({static_cast<double>(alarm), 0, nullptr, false});
 }
 
 // Lets those go on whose wait is over, since then.
 void Timing::wake_blocked(double since) {
   size_t kept = 0;
+  polling_ = 0;
+  effects_seen_ = machine_.effects;
   for (WarpTime* w : blocked_) {
     if (w->warp->stuck()) {
       blocked_[kept++] = w;
+      polling_ += w->polls;
       continue;
     }
     w->woken = true;
@@ -232,16 +249,14 @@ void Timing::wake_blocked(double since) {
 // ---- warps
 
 void Timing::make_costs(const Program& program) {
-  std::vector<Cost>& costs = costs_[&program];
-  if (!costs.empty()) return;
-  costs.resize(program.code.size());
-  for (size_t i = 0; i < costs.size(); ++i) {
+  costs_.assign(program.code.size(), Cost());
+  for (size_t i = 0; i < costs_.size(); ++i) {
     const int32_t source = program.code[i].source;
     if (source < 0) continue;
     const Instruction& in = *program.sources[static_cast<size_t>(source)];
     const std::string& name = in.opcode;
     const std::string how = in.modifiers.empty() ? "" : in.modifiers[0];
-    Cost& c = costs[i];
+    Cost& c = costs_[i];
     if ((name == "div" || name == "rem") && how[0] != 'f') {
       c.slots = kDivideSlots;
       c.cycles = kDivideSlots * kInterval;
@@ -266,7 +281,7 @@ void Timing::on_instruction(Warp&, const Inst& in) {
   WarpTime& w = *current_;
   w.woken = false;
   if (w.clock < w.last_result) wait_for_operands(w, in);
-  const Cost& c = (*cost_)[static_cast<size_t>(&in - program_->code.data())];
+  const Cost& c = costs_[static_cast<size_t>(&in - program_->code.data())];
   double& issue = w.sm->issue[w.scheduler];
   issue += c.slots;
   w.clock = std::max(w.clock + c.cycles, issue);

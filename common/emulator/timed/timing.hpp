@@ -59,7 +59,6 @@ class Timing final : public Observer, public Timekeeper {
   struct Cost {
     float slots = kSlots, cycles = kInterval;
     float wake = 0;  // from the end of its wait
-    bool waits_for_lines = false;
   };
   struct Sm {
     std::array<double, kSchedulers> issue = {};   // the scheduler is busy until
@@ -78,6 +77,7 @@ class Timing final : public Observer, public Timekeeper {
     unsigned scheduler = 0;
     double clock = 0;
     bool woken = false;  // a wait has just ended
+    bool polls = false;  // it waits for no event, but reads the same values again and again
     double wake = 0;     // cost of going on
     double blocked_since = 0;
     double copy_wait_begin = 0, copy_wait_end = 0;  // the last wait for a copy
@@ -93,8 +93,8 @@ class Timing final : public Observer, public Timekeeper {
   struct Event {
     double time;
     uint64_t number;  // of the operation
-    AsyncOp* op;
-    bool read_only;  // of a store: the source has been read
+    AsyncOp* op;      // null: the sleep of a thread is over
+    bool read_only;   // of a store: the source has been read
     bool operator<(const Event& other) const {
       return time != other.time ? time > other.time : number > other.number;
     }
@@ -119,11 +119,12 @@ class Timing final : public Observer, public Timekeeper {
   uint64_t order_ = 0;
   std::vector<Sm> sms_;
   std::unordered_map<const Cta*, CtaTime> ctas_;
-  std::unordered_map<const Program*, std::vector<Cost>> costs_;
-  const std::vector<Cost>* cost_ = nullptr;
+  std::vector<Cost> costs_;  // by instruction of the program
   std::priority_queue<Event> events_;
   std::priority_queue<Ready> ready_;
   std::vector<WarpTime*> blocked_;
+  size_t polling_ = 0;         // of these
+  uint64_t effects_seen_ = 0;  // by those that poll
   std::unordered_set<const Mbarrier*> of_copies_;
   WarpTime* current_ = nullptr;
 
@@ -137,6 +138,7 @@ class Timing final : public Observer, public Timekeeper {
   }
   void push(WarpTime& warp) { ready_.push({warp.clock, ++order_, &warp}); }
   void run(WarpTime& warp);
+  void block(WarpTime& warp);
   void wake_blocked(double since);
   void wait_for_operands(WarpTime& warp, const Inst& inst);
   double deliver(Sm& sm, double first, double bytes, double rate, double share);
