@@ -325,7 +325,7 @@ def try_lesson(wanted):
     print(f"{shown(lesson.exercise)}  {size}  {order if choice.device == 'emu' else choice.name}\n")
     print_own(line for line in report.own_lines(done.output, done.findings) if not line.startswith(f"{lesson.name}: "))
     code = show_run(done, lesson.exercise, choice, lesson.program("emu", GROUP).with_suffix(".ptx"))
-    if code == OK and choice.device == "emu":
+    if code == OK and choice.device == "emu" and not handed_out():
         print("".join(line + "\n" for line in predict.sentence_lines(executable, lesson)), end="")
     return code
 
