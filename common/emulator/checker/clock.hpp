@@ -96,6 +96,18 @@ class Clock {
     touch();
   }
   size_t bytes() const { return sizeof *this + 3 * sizeof(uint32_t) * values_[order].size(); }  // about
+  // Joining `other` would add nothing.
+  bool covers(const Clock& other) const {
+    for (int k = 0; k < 3; ++k) {
+      const auto &mine = values_[k], &theirs = other.values_[k];
+      const size_t both = std::min(mine.size(), theirs.size());
+      bool less = false;
+      for (size_t i = 0; i < both; ++i) less |= mine[i] < theirs[i];
+      for (size_t i = both; i < theirs.size(); ++i) less |= theirs[i] > 0;
+      if (less) return false;
+    }
+    return !other.foreign_ || other.foreign_ == foreign_;
+  }
   bool same_as(const Clock& other) const {
     if (version_ == other.version_) return true;
     for (int k = 0; k < 3; ++k)
@@ -131,7 +143,12 @@ class Clock {
         continue;
       }
       all->push_back(*m++);
-      if (all->back().second == f.second) continue;
+      if (all->back().second == f.second || all->back().second->covers(*f.second)) continue;
+      if (f.second->covers(*all->back().second)) {  // shared, not copied: many warps come to know the same
+        all->back().second = f.second;
+        grown = true;
+        continue;
+      }
       auto joined = std::make_shared<Clock>(*all->back().second);
       joined->join(*f.second);
       all->back().second = std::move(joined);
