@@ -203,7 +203,7 @@ def sentence_lines(program, lesson):
     rate = lambda seen: f"{seen.at(SHOWN, SHOWN, SHOWN).tflops:.0f}"
     stages = f"{NUMBERS[own.stages]} stage{'s' if own.stages > 1 else ''}: " if 0 < own.stages < len(NUMBERS) else ""
     return ["", f"predicted on an H200 at {SHOWN}: {rate(own)} TFLOP/s; the worked program {rate(theirs)}; {stages}"
-                f"the tensor core waits {100 * own.waits:.0f} % of the time for copies"]
+                f"the tensor core waits {100 * max(0.0, own.waits):.0f} % of the time for copies"]
 
 
 def cells(found, sizes):

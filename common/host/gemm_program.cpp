@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "emulator/lesson.hpp"
 #include "emulator/names.hpp"
 #include "host/args.hpp"
 #include "host/cublaslt.hpp"
@@ -23,6 +22,9 @@
 #include "host/reference.hpp"
 #include "host/tile_map.hpp"
 #include "host/todo.hpp"
+
+// Defined by the emulator; absent, so null, in a program for a GPU.
+extern "C" __attribute__((weak)) void emu_declare_lesson();
 
 namespace lab {
 namespace {
@@ -308,11 +310,11 @@ class Program {
 }  // namespace
 
 int gemm_main(int argc, char** argv, const GemmLesson& lesson) {
+  if (emu_declare_lesson) emu_declare_lesson();
   std::vector<ExtraOption> extra;
   for (const Variant& variant : lesson.variants) {
     if (variant.option[0] != 0) extra.push_back({variant.option, variant.help});
   }
-  emu_lesson();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // keeps its order with the emulator's reports on stderr
   try {
     const Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc), extra);

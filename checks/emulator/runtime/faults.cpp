@@ -165,6 +165,26 @@ TEST_CASE("a kernel that waits for the host, which waits for it: told at the cal
   CHECK(never.status == 1);
 }
 
+TEST_CASE(
+    "a kernel that waits for the host, which waits for the kernel in a loop of its own: a note says so") {
+  const Ended e = in_child([] {
+    Registered code(kernel_text(
+        "kernel", "again:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;"));
+    const void* kernel = code.kernel("kernel");
+    volatile int* word = nullptr;
+    cudaMallocHost(reinterpret_cast<void**>(const_cast<int**>(&word)), 4);
+    *word = 0;
+    void* args[] = {&word};
+    cudaLaunchKernel(kernel, 1, 1, args, 0, nullptr);
+    for (int i = 0; i < 600 && lseek(2, 0, SEEK_END) == 0; ++i) usleep(100'000);  // until something is said
+    *word = 1;
+    return cudaDeviceSynchronize() == cudaSuccess ? 0 : 5;
+  });
+  CHECK(e.status == 0);
+  CHECK(contains(e.errors, "note: kernel kernel waits, and only the host"));
+  CHECK(contains(e.errors, "a loop that nothing can end any more"));
+}
+
 TEST_CASE("an instruction that is not supported: its kernel is refused, in a lesson the whole program") {
   const auto program = [](emu::Strictness strictness) {
     return in_child([&] {

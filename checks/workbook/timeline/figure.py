@@ -1,8 +1,8 @@
 """Draws runs as a figure: the lanes of the page, as an SVG that can be printed. The same traces give the same bytes."""
 
+import html
 import math
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from .view import load
 
@@ -27,6 +27,10 @@ def tick(end):
     """The distance of the marks of an axis: a round number, of which at most ten fit."""
     step = 10 ** max(0, math.ceil(math.log10(end)) - 2)
     return next(step * factor for factor in (1, 2, 5, 10, 20) if end / (step * factor) <= 10)
+
+
+def escape(text):
+    return html.escape(text, quote=False)
 
 
 class Drawing:

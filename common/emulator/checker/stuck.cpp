@@ -123,10 +123,11 @@ void StuckRule::link_places() {
       const std::set<const Warp*> here = warps_of(log.running.arrivals);
       for (const Warp* w : warps_of(place.bar->phase > 0 ? log.before.arrivals : log.ever.arrivals))
         if (!here.count(w)) wanted.insert(w);
-      if (log.ever.arrivals.empty() && !place.bar->tx_count)  // those who are kept from arriving
+      if (place.bar->pending > 0 && !place.bar->tx_count)  // those who are kept from arriving
         for (const StuckPlace& other : places_)
           if (!other.bar && &other.groups[0]->warp->cta == place.bar->cta && arrives_later(*other.groups[0]))
-            wanted.insert(other.warps.begin(), other.warps.end());
+            for (const Warp* w : other.warps)
+              if (!here.count(w)) wanted.insert(w);
     } else {  // a barrier of the CTA, of the cluster or of the warp: whoever is not there yet
       for (const auto& cta : place.groups[0]->warp->cta.cluster->ctas)
         for (const auto& w : cta->warps)

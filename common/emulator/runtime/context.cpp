@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "emulator/machine/deadlock.hpp"
 #include "emulator/ptx/fatbin.hpp"
 #include "emulator/runtime/environment.hpp"
 
@@ -69,6 +70,20 @@ void Context::fault(const Finding& finding, cudaError_t error) {
   write_report();
 }
 
+namespace {
+
+constexpr int kLooksBeforeNote = 2000;  // at memory that the host may change: a few seconds
+
+// The host may be in a loop of its own, waiting for the kernel: then nobody else would say why nothing happens.
+void note_waiting(const Finding& f) {
+  std::fprintf(stderr,
+               "note: kernel %s waits, and only the host could still change what it waits for\n  where  %s\n"
+               "  state  %s\n",
+               readable(f.kernel).c_str(), f.where.c_str(), f.state.c_str());
+}
+
+}  // namespace
+
 // Only memory of the host lets a kernel wait for it. Without any, the launch needs no thread of its own.
 void Context::launch(const Kernel& kernel, LaunchConfig config, void* const* args) {
   launched_ = &kernel;
@@ -76,7 +91,10 @@ void Context::launch(const Kernel& kernel, LaunchConfig config, void* const* arg
   device.machine.wait_for_host = nullptr;
   try {
     if (!memory().has_host_ranges()) return device.launch(*kernel.program, std::move(config), args);
-    device.machine.wait_for_host = [this] { return background_.wait_for_host(); };
+    device.machine.wait_for_host = [this, &device, program = kernel.program, looks = 0]() mutable {
+      if (++looks == kLooksBeforeNote) note_waiting(describe_deadlock(device.machine, *program));
+      return background_.wait_for_host();
+    };
     background_.run([&device, args, program = kernel.program, config = std::move(config)] {
       device.launch(*program, config, args);
     });

@@ -88,9 +88,8 @@ Environment read_environment() {
   }
   if (const char* text = std::getenv("EMU_STRICT")) {
     const std::string value = text;
-    if (value != "1" && value != "0") bad_value("EMU_STRICT", value, "1 or 0");
-    env.strict = value == "1";
-    if (env.strict) Report::instance().strictness = Strictness::strict;
+    if (value != "0" && value != "1") bad_value("EMU_STRICT", value, "1, to make advice an error, or 0");
+    if (value == "1") Report::instance().strictness = Strictness::strict;
   }
   env.json_path = path_from("EMU_JSON");
   read_trace_window(env);
@@ -173,6 +172,7 @@ bool write_trace() {
 
 }  // namespace emu
 
+// A program of a lesson says so, through host/gemm_program.cpp: what is graded "error in lessons" is an error in it.
 extern "C" void emu_declare_lesson() {
   emu::Strictness& strictness = emu::Report::instance().strictness;
   if (strictness == emu::Strictness::ordinary) strictness = emu::Strictness::lesson;

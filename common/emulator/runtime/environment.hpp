@@ -11,7 +11,7 @@
 namespace emu {
 
 // EMU_SCHEDULE=in-order|late|random:SEED   EMU_TIME_LIMIT=seconds   EMU_JSON=path   EMU_CHECK=on|off   EMU_PTX=path
-// EMU_STRICT=1|0
+// EMU_STRICT=1: advice is an error
 // EMU_TRACE=path   EMU_TRACE_PERFETTO=path   EMU_TRACE_CTAS=FIRST-LAST   EMU_TRACE_STEPS=FIRST-LAST
 // EMU_TRACE_EVENTS=number   EMU_TRACE_LAUNCH=number
 struct Environment {
@@ -19,7 +19,6 @@ struct Environment {
   double time_limit_s = 300;
   std::string json_path;  // empty: nothing is written
   bool check = true;
-  bool strict = false;                    // advice is an error, too
   std::string trace_path, perfetto_path;  // empty: nothing is recorded, or not in this form
   trace::Window trace;
   std::shared_ptr<OtherPtx> other_ptx;  // null: the program runs its own
