@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "emulator/machine/mbarrier.hpp"
+#include "emulator/machine/tensor_map.hpp"
 #include "emulator/machine/wgmma.hpp"
 #include "rules/launch.hpp"
 #include "rules/limits.hpp"
@@ -394,7 +395,7 @@ void Timing::issue_load(AsyncOp& op, WarpTime& w) {
   Sm& own = *w.sm;
   const double bytes = static_cast<double>(op.bytes);
   double start = std::max(w.clock, own.engine);
-  if (op.map && own.maps.insert(op.map).second) start += kFirstUseOfMap;
+  if (op.map && own.maps.insert(op.map->address).second) start += kFirstUseOfMap;
   own.engine = start + std::max(kBoxIssue, bytes / kEngineBytes);
   if (op.barrier) of_copies_.insert(op.barrier);
   double landed = 0;

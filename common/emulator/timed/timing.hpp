@@ -67,8 +67,8 @@ class Timing final : public Observer, public Timekeeper {
     double port = 0;                              // bytes from L2: until here it is busy,
     double share = 0;                             // and until here its share of L2 is used up
     double plain_stores = 0, shared = 0;
-    std::vector<double> places;                 // CTAs it can hold: free from
-    std::unordered_set<const TensorMap*> maps;  // that its copy engine knows
+    std::vector<double> places;         // CTAs it can hold: free from
+    std::unordered_set<uint64_t> maps;  // that its copy engine knows, by the tensors they describe
     double tensor_busy = 0, waits_for_copies = 0;
   };
   struct WarpTime {
