@@ -25,7 +25,7 @@
 ## make handout                the course without its answers, into OUT=folder; LESSONS=01,02
 ## make grade-merge            the results of shards, together: ARGS="folder folder", OUT=folder
 ##
-## make test                   the project's own tests; TESTS=regex runs some of them; ALL=1 tries more random schedules
+## make test                   the project's own tests; TESTS=regex runs those it names; ALL=1: every bug, more schedules
 ## make doctor                 what this machine has and lacks, and what to type
 ## make bench                  time the ladder beside cuBLASLt, into plots/mine (needs a Hopper GPU)
 ## make plots                  draw what you have measured beside what is recorded, into plots/mine

@@ -15,7 +15,7 @@ from workbook.base import BAD_INPUT, OK, SKIPPED, TODO_OPEN, WRONG, Stop, disk_f
 OUTPUT_LIMIT = 64 << 20  # bytes of output, and of any file that a program writes
 ROOM = 256 << 10  # bytes that are free where temporary files go, or a failure may be due to that
 SCHEDULES = ["in-order", "late"] + [f"random:{seed}" for seed in range(1, 11)]
-USUAL = 5  # so many of them are tried unless ALL=1
+USUAL = 4  # so many of them are tried unless ALL=1
 # What decides how a program behaves; only the one who runs it sets these.
 OURS = ("EMU_", "CHECK_", "TODO_ONLY")
 
