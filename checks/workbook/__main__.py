@@ -15,6 +15,7 @@ if __name__ == "__main__":
         code = cli.main(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:  # make says that it was interrupted; once is enough
+        sys.stdout.flush()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     except BrokenPipeError:  # the reader, `head` for instance, has seen enough
