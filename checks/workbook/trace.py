@@ -19,13 +19,13 @@ from workbook.timeline import Malformed, make_page, write_figure
 OUT = BUILD / "trace"
 SIZE = "--m 256 --n 256 --k 384"         # a few CTAs, of which one is recorded, and six K steps
 FIGURE_SIZE = "--m 128 --n 128 --k 256"  # what fits on a printed line
-SCHEDULE = "late"  # copies and products stay in flight until somebody has to wait for them
+SCHEDULE = "timed"  # cycles on every lane
 LIMIT_S = 60
 BESIDE = {"01": "04"}  # whose run lies beside the lesson's; of the others, that of the lesson before
 MARK = re.compile(r"<!-- timeline (\S+\.svg) (.+?) -->")
 
 
-def record(executable, words, stem, schedule=SCHEDULE):
+def record(executable, words, stem):
     """Runs a program and records it. Returns (path of the trace, the Run). Where an error was found in a CTA that the window
     does not show, the run is recorded again with that CTA."""
     OUT.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def record(executable, words, stem, schedule=SCHEDULE):
     for _ in range(2):
         for file in (path, chrome):
             file.unlink() if file.exists() else None
-        done = run([executable, *words], LIMIT_S, json_option=bool(words), cwd=base.ROOT, EMU_SCHEDULE=schedule,
+        done = run([executable, *words], LIMIT_S, json_option=bool(words), cwd=base.ROOT, EMU_SCHEDULE=SCHEDULE,
                    EMU_TIME_LIMIT=LIMIT_S - 20, EMU_TRACE=path, EMU_TRACE_PERFETTO=chrome, **wanted)
         where = elsewhere(path)
         if where is None or wanted:
@@ -159,7 +159,7 @@ def figure_runs(text):
         lesson = lessons(number)[0]
         if not lesson.program("emu").exists():
             raise Stop(f"{shown(lesson.program('emu'))} is not built", ("try", "make build"))
-        path, done = record(lesson.program("emu"), FIGURE_SIZE.split(), f"figure-{lesson.number}", "timed")
+        path, done = record(lesson.program("emu"), FIGURE_SIZE.split(), f"figure-{lesson.number}")
         if not recorded(path):
             raise Stop(f"nothing was recorded of {shown(lesson.program('emu'))}", ("why", f"it {done.ended()}"))
         runs.append((path, heading))
