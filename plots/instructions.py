@@ -5,16 +5,15 @@ depend on nothing but the programs and the compiler that made their PTX.
 BUILD_DIR names the build folder. Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 it is of another toolkit.
 """
 
-import argparse
 import csv
 import io
-import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "checks"))
-from workbook.base import BUILD, OK, SKIPPED, WRONG, Stop
+from emulated import programs, run_script, toolkit
+from workbook.base import Stop
 from workbook.run import run
 
 OUT = ROOT / "plots" / "data" / "emulator-instructions.csv"
@@ -23,19 +22,6 @@ STEPS = (M // 128) * (N // 128) * (K // 64)
 SAME_TILE = {"11_stream_k": ["--tile", "128x256"]}  # the tile of 07 to 10; by itself 11 picks one by size
 CLASSES = ["copy", "memory", "address", "barrier", "math", "control", "other"]
 COPIES = ["cp_async.issued", "bulk.load.issued", "tensor.load.issued"]
-
-
-def programs():
-    found = sorted((BUILD / "solutions").glob("[0-9][0-9]_*.emu"))
-    if not found:
-        raise Stop(f"no emulator builds in {BUILD}/solutions", ("try", "make build"))
-    return found
-
-
-def toolkit():
-    """The release of the compiler, as it says in the PTX it made."""
-    found = re.search(rb"Cuda compilation tools, release [\d.]+, V(\d+\.\d+\.\d+)", programs()[0].read_bytes())
-    return found.group(1).decode() if found else "unknown"
 
 
 def count(program):
@@ -65,27 +51,5 @@ def text():
     return out.getvalue()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--write", action="store_true")
-    action.add_argument("--check", action="store_true")
-    if parser.parse_args().write:
-        OUT.write_text(text())
-        print(f"plots/data/{OUT.name}")
-        return OK
-    recorded = re.search(r"^# toolkit: (.*)$", OUT.read_text(), re.MULTILINE).group(1)
-    if recorded != toolkit():
-        print(f"skipped: {OUT.name} was counted with toolkit {recorded}, here is {toolkit()}")
-        return SKIPPED
-    if OUT.read_text() != text():
-        raise Stop(f"plots/data/{OUT.name} is not what the programs execute", ("try", "python3 plots/instructions.py --write"), code=WRONG)
-    return OK
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Stop as stop:
-        print(stop, file=sys.stderr)
-        sys.exit(stop.code)
+    run_script(OUT, text)

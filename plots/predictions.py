@@ -4,10 +4,8 @@ The numbers depend on nothing but the programs, the compiler that made their PTX
 BUILD_DIR names the build folder. Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 it is of another toolkit.
 """
 
-import argparse
 import csv
 import io
-import re
 import sys
 from pathlib import Path
 from statistics import median
@@ -15,8 +13,8 @@ from statistics import median
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "checks"))
 from data import load, newest
-from instructions import toolkit
-from workbook.base import BUILD, OK, SKIPPED, WRONG, Stop
+from emulated import run_script, toolkit
+from workbook.base import BUILD, Stop
 from workbook.predict import SIZES, tile_of, window
 
 OUT = ROOT / "plots" / "data" / "emulator-predictions.csv"
@@ -62,27 +60,5 @@ def text():
     return out.getvalue()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--write", action="store_true")
-    action.add_argument("--check", action="store_true")
-    if parser.parse_args().write:
-        OUT.write_text(text())
-        print(f"plots/data/{OUT.name}")
-        return OK
-    recorded_with = re.search(r"^# toolkit: (.*)$", OUT.read_text(), re.MULTILINE).group(1)
-    if recorded_with != toolkit():
-        print(f"skipped: {OUT.name} was made with toolkit {recorded_with}, here is {toolkit()}")
-        return SKIPPED
-    if OUT.read_text() != text():
-        raise Stop(f"plots/data/{OUT.name} is not what is predicted", ("try", "python3 plots/predictions.py --write"), code=WRONG)
-    return OK
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Stop as stop:
-        print(stop, file=sys.stderr)
-        sys.exit(stop.code)
+    run_script(OUT, text)
