@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "emulator/machine/deadlock.hpp"
 #include "emulator/machine/machine.hpp"
 
 namespace emu::check {
@@ -24,23 +25,11 @@ const Instruction* text_of(const Program& program, const Inst& in) {
   return in.source < 0 ? nullptr : program.sources[static_cast<size_t>(in.source)];
 }
 
-// The code behind a barrier of the CTA or the warp arrives on an mbarrier, or starts copies that do.
+// The code behind a barrier of the CTA or the warp arrives on an mbarrier.
 bool arrives_later(const StuckGroup& g) {
   if (g.group->state == Group::State::ready) return false;
-  const Program& program = g.warp->program;
-  for (uint32_t pc = g.group->pc + 1; pc < program.code.size(); ++pc) {
-    const Instruction* text = text_of(program, program.code[pc]);
-    if (text && text->opcode == "mbarrier" && !text->modifiers.empty() &&
-        text->modifiers[0].rfind("arrive", 0) == 0)
-      return true;
-  }
-  return false;
-}
-
-// It runs, or sleeps between two looks at the same memory.
-bool polls(const StuckGroup& g) {
-  return g.group->state == Group::State::ready ||
-         (g.group->state == Group::State::blocked && g.group->wait.alarm);
+  const auto& code = g.warp->program.code;
+  return std::any_of(code.begin() + g.group->pc + 1, code.end(), [](const Inst& in) { return in.arrives; });
 }
 
 bool waits_for_registers(const StuckGroup& g) {
@@ -73,7 +62,7 @@ bool StuckRule::explain_grid(const std::vector<StuckGroup>& groups, Finding& f) 
   std::map<uint64_t, const Cta*> waiting;  // in grid order
   for (const StuckGroup& g : groups) {
     waiting[g.warp->cta.order] = &g.warp->cta;
-    if (polling || !polls(g)) continue;
+    if (polling || !polls(*g.group)) continue;
     const SourceLine line = tell_.line(g.warp->instruction(*g.group));
     const bool in_grid_barrier = std::any_of(line.chain.begin(), line.chain.end(), [](const Frame& frame) {
       return frame.function.find("sync_grids") != std::string::npos;

@@ -16,11 +16,6 @@ const Inst& instruction(const StuckGroup& w) {
   return w.warp->instruction(*w.group);
 }
 
-// It runs, or sleeps between two looks at the same memory.
-bool loops(const Group& g) {
-  return g.state == Group::State::ready || (g.state == Group::State::blocked && g.wait.alarm);
-}
-
 std::string words(Warp& warp, const Group& g) {
   if (g.state == Group::State::converging)
     return "lanes " + hex(g.mask) + " wait here for lanes " + hex(warp.live & ~g.mask) + " of their warp";
@@ -45,7 +40,7 @@ std::vector<StuckGroup> stuck_groups(const Machine& machine) {
 int rank(const StuckGroup& w) {
   const Group& g = *w.group;
   if (g.state == Group::State::converging) return 0;
-  if (loops(g)) return 4;
+  if (polls(g)) return 4;
   if (g.wait.is_root && g.wait.is_root(*w.warp, g)) return 1;
   return g.wait.explain ? 2 : 3;
 }
@@ -66,13 +61,17 @@ std::string others(const Program& program, const std::vector<StuckGroup>& waiter
 
 }  // namespace
 
+bool polls(const Group& g) {
+  return g.state == Group::State::ready || (g.state == Group::State::blocked && g.wait.alarm);
+}
+
 Finding describe_deadlock(const Machine& machine, const Program& program) {
   const std::vector<StuckGroup> waiters = stuck_groups(machine);
   const StuckGroup& lead =
       *std::min_element(waiters.begin(), waiters.end(),
                         [](const StuckGroup& a, const StuckGroup& b) { return rank(a) < rank(b); });
   const Group& g = *lead.group;
-  const bool endless = loops(g);
+  const bool endless = polls(g);
   Finding f(endless ? Id::endless_loop : Id::deadlock);
   f.title = endless ? "a loop never ends: nothing it reads will change any more"
                     : program.short_name(instruction(lead)) + " never lets the thread go on";
