@@ -30,7 +30,9 @@ Cause Conflicts::classify(const Conflict& c) {
     if (refills) return of_refill(c);
     if (before && before->kind == AsyncOp::Kind::wgmma) return cause(Kind::operand_overwritten);
   }
-  return cause(now ? Kind::race_with_engine : Kind::race);
+  if (now) return cause(Kind::race_with_engine);
+  if (c.same_statement) return cause(Kind::same_place);
+  return cause(!before && c.strong != past_.records.of(c.prior).strong ? Kind::mixed : Kind::race);
 }
 
 // A wait that answered about the phase before the first has told nothing of any copy.

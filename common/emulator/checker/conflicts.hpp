@@ -14,6 +14,14 @@ struct Conflict {
   bool prior_is_write = false;
   uint64_t address = 0;
   Space space = Space::shared;
+  bool strong = false;          // the later one is an atomic, volatile or relaxed access
+  bool reset = false;           // it is an ordinary write, to what strong ones have written
+  bool same_statement = false;  // both are stores by one line of the program
+  bool equal_values = false;    // of the same value
+  // A wgmma reads the bytes as a part of this operand, and yet the tile where that starts was written by another line.
+  const char* operand = nullptr;
+  uint64_t tile = 0;
+  Tag tile_writer = 0;
 };
 
 struct Cause {
@@ -30,6 +38,8 @@ struct Cause {
     not_stored,           // global memory, while a bulk store to it may be in flight
     operand_overwritten,  // by a thread, while a wgmma may be reading it
     race_with_engine,
+    mixed,       // one of the two is an atomic, volatile or relaxed access
+    same_place,  // one statement stores to it in several warps
     race,
   };
   Kind kind = Kind::race;
@@ -67,6 +77,7 @@ class Conflicts {
   void explain_refill(const Conflict& c, Finding& f, bool told) const;
   std::string idle_barriers(const Cta& cta) const;
   bool fence_is_missing(const Conflict& c) const;
+  void fence_story(const Conflict& c, Finding& f) const;
 
   void tell(const Conflict& c, const Cause& cause);
   Finding words(const Conflict& c, const Cause& cause);
@@ -75,9 +86,14 @@ class Conflicts {
   Finding load_not_waited_for(const Conflict& c, const Cause& cause);
   Finding stored_twice(const Conflict& c);
   std::string names_of_store(const Operation& op) const;
+  std::string names_of_warp(const Conflict& c) const;
   Finding global_overwritten(const Conflict& c);
   Finding read_ahead(const Conflict& c);
   Finding race_with_engine(const Conflict& c);
+  Finding mixed(const Conflict& c);
+  Finding same_place(const Conflict& c);
+  void past_its_tile(const Conflict& c, Finding& f) const;
+  bool told_by_another_lane(const Conflict& c) const;
   Finding race(const Conflict& c);
 };
 

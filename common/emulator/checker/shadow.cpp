@@ -71,8 +71,7 @@ void Readers::by_bytes() {
 }
 
 void Records::clear() {
-  records_.assign(2, Record());
-  records_[kStrong >> 5].kind = Record::Kind::strong;
+  records_.assign(1, Record());
   epochs_.clear();
   sets_.clear();
   set_members_ = 0;
