@@ -7,9 +7,9 @@ namespace emu::check {
 
 namespace {
 
-// Copies hand on what they take, wgmma does not read accumulators that it starts anew, and values are put together byte by byte.
-bool may_take_anything(const Instruction& text) {
-  return text.opcode == "mov" || text.opcode == "wgmma" || text.opcode == "prmt" || text.opcode == "bfi";
+// Copies hand on what they take, and wgmma does not read accumulators that it starts anew.
+bool may_take_anything(const Inst& in) {
+  return in.action == Action::move || in.action == Action::wgmma;
 }
 
 struct Body {
@@ -37,13 +37,13 @@ bool UnsetRegisterRule::look_at(const Program& program, const FunctionInfo& func
     int32_t last = -1;
     for (uint32_t pc = function.entry; pc < end; ++pc) {
       const int32_t source = program.code[pc].source;
-      if (source >= 0 && source != last) f(static_cast<size_t>(source));
+      if (source >= 0 && source != last) f(static_cast<size_t>(source), program.code[pc]);
       last = source;
     }
   };
   for (const auto* slots : {&function.params, &function.returns})
     for (const FrameSlot& slot : *slots) body.set.insert(slot.at);
-  each_source([&](size_t i) {
+  each_source([&](size_t i, const Inst&) {
     for (const auto* refs : {&program.written[i], &program.written_predicates[i]})
       for (Ref r : *refs) {
         body.set.insert(r);
@@ -51,7 +51,7 @@ bool UnsetRegisterRule::look_at(const Program& program, const FunctionInfo& func
       }
   });
   std::set<Ref> unset;
-  each_source([&](size_t i) {
+  each_source([&](size_t i, const Inst&) {
     for (const RegisterSlot& r : program.read[i])
       if (!body.set.count(r.at)) unset.insert(r.at);
   });
@@ -65,18 +65,18 @@ bool UnsetRegisterRule::look_at(const Program& program, const FunctionInfo& func
   for (size_t before = 0; before != unset.size();) {  // what is only ever copied from such registers
     before = unset.size();
     std::map<Ref, int> copies;
-    each_source([&](size_t i) {
-      if (program.sources[i]->opcode == "mov" && all_unset(i))
+    each_source([&](size_t i, const Inst& in) {
+      if (in.action == Action::move && all_unset(i))
         for (Ref r : program.written[i]) ++copies[r];
     });
     for (const auto& [r, count] : copies)
       if (count == body.writers[r]) unset.insert(r);
   }
-  each_source([&](size_t i) {
+  each_source([&](size_t i, const Inst& in) {
     const auto& reads = program.read[i];
     const bool uses =
         std::any_of(reads.begin(), reads.end(), [&](const RegisterSlot& r) { return unset.count(r.at) != 0; });
-    if (!uses || may_take_anything(*program.sources[i])) return;
+    if (!uses || may_take_anything(in)) return;
     clean = false;
     Finding f(Id::uninitialised_read);
     f.make_milder();
