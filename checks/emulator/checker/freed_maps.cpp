@@ -48,14 +48,17 @@ std::string found(Memory what) {
     o.observer = &checker;
     const std::string body =
         kInit + "mov.u64 %rd1, map;\ncvta.const.u64 %rd2, %rd1;\n" +
-        by_thread_0("A",
-                    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128;\n"
-                    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd2, {0, 0}], [%r2];\n") +
+        by_thread_0(
+            "A",
+            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128;\n"
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd2, {0, 0}], [%r2];\n") +
         wait("W", 0) + kRead;
     const emu::Finding fault = runner.fault(body, std::vector<uint32_t>(64 * 16, 7), o);
-    std::string said = fault.id == emu::Id::none ? "" : emu::text("fault ", emu::name_of(fault.id), ": ", fault.why);
+    std::string said =
+        fault.id == emu::Id::none ? "" : emu::text("fault ", emu::name_of(fault.id), ": ", fault.why);
     for (const emu::Finding& f : report.findings())
-      said += emu::text(f.severity == emu::Severity::advice ? "advice " : "", emu::name_of(f.id), ": ", f.state);
+      said +=
+          emu::text(f.severity == emu::Severity::advice ? "advice " : "", emu::name_of(f.id), ": ", f.state);
     if (all.empty()) all = said;
     CHECK(said.substr(0, 40) == all.substr(0, 40));
   }
@@ -81,7 +84,8 @@ TEST_CASE("freed memory: a map of what has been freed") {
 }
 
 TEST_CASE("freed memory: a map of what has been given out again") {
-  CHECK(found(Memory::given_out_again) ==
-        "advice use-after-free: the map was encoded for 'first', which has been freed; 'second' is there now");
+  CHECK(
+      found(Memory::given_out_again) ==
+      "advice use-after-free: the map was encoded for 'first', which has been freed; 'second' is there now");
   CHECK(found(Memory::given_to_a_parameter).substr(0, 16) == "use-after-free: ");
 }

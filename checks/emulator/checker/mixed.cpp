@@ -21,17 +21,19 @@ std::string found(const std::string& body, unsigned ctas = 1, unsigned threads =
   o.threads = threads;
   o.declarations = kWords;
   return reported(kStart + body, {}, o, [](const emu::Finding& f) {
-    return emu::text(f.severity == emu::Severity::advice ? "advice " : "", emu::name_of(f.id), ": ", f.title, "\n");
+    return emu::text(f.severity == emu::Severity::advice ? "advice " : "", emu::name_of(f.id), ": ", f.title,
+                     "\n");
   });
 }
 
-const std::string kPlainLoad = "an ordinary load of a word that other threads change with atomics or volatile stores\n",
-                  kPlainStore =
-                      "an ordinary store and an atomic or volatile one write the same word without any order between them\n",
-                  kReset = "an ordinary store resets a word that other threads may still be polling\n",
-                  kFlag = "a flag is set by an ordinary store while other threads poll it\n",
-                  kNoFence =
-                      "a relaxed atomic tells that bytes are ready, and no fence behind it makes them visible to who uses them\n";
+const std::string
+    kPlainLoad = "an ordinary load of a word that other threads change with atomics or volatile stores\n",
+    kPlainStore =
+        "an ordinary store and an atomic or volatile one write the same word without any order between them\n",
+    kReset = "an ordinary store resets a word that other threads may still be polling\n",
+    kFlag = "a flag is set by an ordinary store while other threads poll it\n",
+    kNoFence =
+        "a relaxed atomic tells that bytes are ready, and no fence behind it makes them visible to who uses them\n";
 const std::string kBar = "bar.sync 0;\n", kMemoryFence = "fence.acq_rel.gpu;\n";
 
 }  // namespace
@@ -43,12 +45,16 @@ TEST_CASE("mixed: a counter in shared memory is set before others add to it, and
   CHECK(found(zero + add + kBar + read) == "data-race: " + kPlainStore);
   CHECK(found(zero + kBar + add + read) == "data-race: " + kPlainLoad);
   CHECK(found(zero + kBar + add + kBar + read + kBar + zero + kBar + add) == "nothing");
-  CHECK(found(zero + kBar + add + kBar + read + zero) == "data-race: two threads use the same bytes without any order "
-                                                        "between them\n");
+  CHECK(found(zero + kBar + add + kBar + read + zero) ==
+        "data-race: two threads use the same bytes without any order "
+        "between them\n");
   // each thread has a word of its own, and sums that others have
   const std::string own = "shl.b32 %r4, %t, 2;\nadd.u32 %r4, %r4, %r1;\n";
-  CHECK(found(own + "st.volatile.shared.u32 [%r4], %t;\nld.volatile.shared.u32 %r3, [%r4];\nld.shared.u32 %r3, [%r4];\n") ==
-        "nothing");
+  CHECK(
+      found(
+          own +
+          "st.volatile.shared.u32 [%r4], %t;\nld.volatile.shared.u32 %r3, [%r4];\nld.shared.u32 %r3, [%r4];\n") ==
+      "nothing");
 }
 
 TEST_CASE("mixed: a volatile load of a tile waits for its copy like any other") {
@@ -80,11 +86,13 @@ TEST_CASE("mixed: the last block resets the counter that told it") {
   };
   const std::string reset = "st.global.u32 [%rd1], 0;\n";
   CHECK(found(kernel(kMemoryFence, reset), 5) == "nothing");
-  CHECK(found(kernel("", reset), 5) == "nothing");  // whoever has seen the last change of a word comes after it
+  CHECK(found(kernel("", reset), 5) ==
+        "nothing");  // whoever has seen the last change of a word comes after it
   CHECK(found(kernel("", "st.volatile.global.u32 [%rd1], 0;\n"), 5) == "nothing");
   // not the last one, but the first
-  const std::string first = "@%p1 bra END;\natom.global.add.u32 %r6, [%rd1], 1;\nsetp.ne.u32 %p3, %r6, 0;\n@%p3 bra END;\n" +
-                            reset + "END:\n";
+  const std::string first =
+      "@%p1 bra END;\natom.global.add.u32 %r6, [%rd1], 1;\nsetp.ne.u32 %p3, %r6, 0;\n@%p3 bra END;\n" +
+      reset + "END:\n";
   CHECK(found(first, 5).find("data-race: " + kPlainStore) != std::string::npos);
 }
 
@@ -104,7 +112,8 @@ TEST_CASE("mixed: a counter is reset by an ordinary store while others poll it")
 
 TEST_CASE("mixed: a flag that an ordinary store sets") {
   const auto kernel = [](const std::string& set) {
-    return "@%p1 bra WAIT;\n" + set + "bra END;\nWAIT: @%p2 bra END;\nSPIN: ld.volatile.global.u32 %r5, [%rd2];\n"
+    return "@%p1 bra WAIT;\n" + set +
+           "bra END;\nWAIT: @%p2 bra END;\nSPIN: ld.volatile.global.u32 %r5, [%rd2];\n"
            "setp.ne.u32 %p4, %r5, 1;\n@%p4 bra SPIN;\nEND:\n";
   };
   CHECK(found(kernel("st.volatile.global.u32 [%rd2], 1;\n")) == "nothing");
@@ -117,8 +126,8 @@ TEST_CASE("mixed: a flag that goes to and fro") {
   // CTA 0 sets the flag, CTA 1 takes it back, twice.
   const auto kernel = [](const std::string& back) {
     const auto spin = [](const std::string& label, int until) {
-      return label + ": ld.acquire.gpu.global.u32 %r5, [%rd2];\nsetp.ne.u32 %p4, %r5, " + std::to_string(until) +
-             ";\n@%p4 bra " + label + ";\n";
+      return label + ": ld.acquire.gpu.global.u32 %r5, [%rd2];\nsetp.ne.u32 %p4, %r5, " +
+             std::to_string(until) + ";\n@%p4 bra " + label + ";\n";
     };
     const std::string set = "st.release.gpu.global.u32 [%rd2], 1;\n";
     return "@%p1 bra END;\n@%p10 bra B;\n" + set + spin("S1", 0) + set + spin("S2", 0) + "bra END;\nB:\n" +
@@ -132,8 +141,9 @@ TEST_CASE("mixed: a flag that goes to and fro") {
 // ---- stores to one place
 
 TEST_CASE("one place: several warps store to it") {
-  const std::string same = "data-race: several warps store the same value to one place, with no order between them\n",
-                    other = "data-race: several warps store different values to one place, with no order between them\n";
+  const std::string
+      same = "data-race: several warps store the same value to one place, with no order between them\n",
+      other = "data-race: several warps store different values to one place, with no order between them\n";
   const std::string equal = "st.global.u32 [%rd3], 7;\n", different = "st.global.u32 [%rd3], %t;\n";
   CHECK(found(equal, 1, 32) == "nothing");
   CHECK(found(different, 1, 32) == "nothing");  // of lanes that store together, the value of one stays
@@ -151,17 +161,22 @@ TEST_CASE("one place: several warps store to it") {
   CHECK(found("st.shared.u32 [%r1], %t;\n") == other);
   CHECK(found("shl.b32 %r4, %t, 2;\nadd.u32 %r4, %r4, %r1;\nst.shared.u32 [%r4], %t;\n") == "nothing");
   // a warp stores where its index is missing
-  CHECK(found("and.b32 %r4, %t, 31;\nshl.b32 %r4, %r4, 2;\nadd.u32 %r4, %r4, %r1;\nst.shared.u32 [%r4], %t;\n") == other);
+  CHECK(
+      found(
+          "and.b32 %r4, %t, 31;\nshl.b32 %r4, %r4, 2;\nadd.u32 %r4, %r4, %r1;\nst.shared.u32 [%r4], %t;\n") ==
+      other);
 }
 
 // ---- one lane for its warp
 
 TEST_CASE("one lane: it arrives for lanes that have read with it") {
-  const std::string setup = kInit + by_thread_0("F", kExpect + kCopy) + wait("W", 0) + "setp.ge.u32 %p5, %t, 32;\n";
-  const std::string lanes = "shl.b32 %r4, %t, 1;\nand.b32 %r4, %r4, 60;\nadd.u32 %r4, %r4, %r1;\n@!%p5 ld.shared.u32 %r3, [%r4];\n";
+  const std::string setup =
+      kInit + by_thread_0("F", kExpect + kCopy) + wait("W", 0) + "setp.ge.u32 %p5, %t, 32;\n";
+  const std::string lanes =
+      "shl.b32 %r4, %t, 1;\nand.b32 %r4, %r4, 60;\nadd.u32 %r4, %r4, %r1;\n@!%p5 ld.shared.u32 %r3, [%r4];\n";
   const std::string arrive = by_thread_0("A", "mbarrier.arrive.shared::cta.b64 _, [%r2];\n");
-  const std::string refill = "setp.ne.u32 %p6, %t, 32;\n@%p6 bra LAST;\n" + wait("V", 1) + kExpect + kCopy + "LAST:\n" +
-                             wait("U", 0);
+  const std::string refill = "setp.ne.u32 %p6, %t, 32;\n@%p6 bra LAST;\n" + wait("V", 1) + kExpect + kCopy +
+                             "LAST:\n" + wait("U", 0);
   CHECK(reported(setup + lanes + "bar.warp.sync -1;\n" + arrive + refill) == "nothing");
   CHECK(reported(setup + lanes + arrive + refill) == "advice overwritten-while-read ");
   CHECK(reported(setup + arrive + lanes + refill).find("advice") == std::string::npos);  // after the arrival

@@ -214,7 +214,8 @@ void AccessRule::meet(Conflict c, Tag held) {
   const bool is_a = mma->a_start <= c.address && (mma->b_start > c.address || mma->a_start > mma->b_start);
   const uint32_t start = is_a ? mma->a_start : mma->b_start;
   const Tag first = start && start < c.address ? writer(*range_->owner, start) : 0;
-  const bool other_tile = first && past_.records.of(first).source >= 0 && (!held || !same_line(first, past_.records.of(held).source)) &&
+  const bool other_tile = first && past_.records.of(first).source >= 0 &&
+                          (!held || !same_line(first, past_.records.of(held).source)) &&
                           !(c.write && same_line(first, c.who.inst->source));
   if (other_tile && (c.write || past_.ordered(c.who, first))) {
     c.operand = is_a ? "A" : "B";
@@ -285,12 +286,25 @@ Tag AccessRule::with_reduction(const Accessor& who, Tag writers, Tag me, uint64_
   return past_.records.combine(kept, me);
 }
 
+// The writers after an atomic or the like. An ordinary store that the same thread has made before is kept beside it: others, whose
+// atomics do not race with this one, must know of the store.
+Tag AccessRule::with_own_store(const Accessor& who, Tag writers, Tag me) {
+  Tag own = 0;
+  past_.records.each(writers, [&](Tag t) {
+    const Record& r = past_.records.of(t);
+    if (r.kind == Record::Kind::threads && !r.strong && Past::of_warp(r, who) &&
+        Records::lane_of(t) == Records::lane_of(me))
+      own = t;
+  });
+  return own ? past_.records.combine(own, me) : me;
+}
+
 // The writers of a byte after this write to it.
 Tag AccessRule::over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, size_t bytes,
                             Space space) {
-  if (!who.op && !strong_ && is_strong(writer)) past_.records.mark_reset(me);
+  if (!who.op && !strong_ && any_strong(writer)) past_.records.mark_reset(me);
   if (who.op && past_.reduces(me)) return with_reduction(who, writer, me, address, space);
-  if (past_.settled(who, writer, &good_writer_)) return me;
+  if (past_.settled(who, writer, &good_writer_)) return strong_ ? with_own_store(who, writer, me) : me;
   if (same_store(who, writer)) return past_.records.combine(writer, me);  // a reader must know of all
   const Tag other = rival(who, writer);
   const bool mixed = other && strong_ != is_strong(other);
@@ -312,7 +326,7 @@ void AccessRule::check_write(const Accessor& who, Tag* write, Tag* read, size_t 
     Tag now = me;
     const bool met = readers && !past_.settled(who, readers, &good_readers_);
     if (const Tag other = met ? rival(who, readers) : 0)
-      meet({who, true, other, false, address + i, space, strong_, writer && is_strong(writer)}, writer);
+      meet({who, true, other, false, address + i, space, strong_, any_strong(writer)}, writer);
     else if (writer)
       now = over_writer(who, writer, me, address + i, end - i, space);
     std::fill(write + i, write + end, now);
@@ -447,6 +461,7 @@ void AccessRule::access(const Accessor& warp, const AccessEvent& e, uint32_t str
     check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me,
                 write);
   }
+  if (strong && write) conflicts_.strong_write(warp, e);
 }
 
 }  // namespace emu::check

@@ -121,7 +121,13 @@ class AccessRule {
   // ---- ordinary accesses and strong ones (atomic, volatile, relaxed), which do not race with each other
   bool strong_ = false;                 // the access at hand
   const MemoryRange* range_ = nullptr;  // that it is looking at
-  bool is_strong(Tag writer) const { return past_.records.of(writer).strong; }
+  bool is_strong(Tag single) const { return past_.records.of(single).strong; }
+  bool any_strong(Tag writers) const {
+    bool any = false;
+    past_.records.each(writers, [&](Tag t) { any = any || is_strong(t); });
+    return any;
+  }
+  Tag with_own_store(const Accessor& who, Tag writers, Tag me);
   Tag rival(const Accessor& who, Tag tag) const;
   bool seen_by(const Accessor& who, uint64_t address);
 

@@ -18,6 +18,7 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   cluster_.clear();
   seam_.begin(config.early);
   accesses_.clear();
+  conflicts_.begin();
   maps_.clear();
   freed_maps_.begin();
   registers_.clear();
@@ -27,6 +28,7 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
 }
 
 void Checker::on_launch_end(Machine&) {
+  conflicts_.end();
   seam_.keep(accesses_.global(), past_.records);
   past_.records.clear();
   accesses_.clear();

@@ -21,7 +21,8 @@ constexpr const char* kWaitForCopy =
 // Where a warp reads together, its loads are over before one of its lanes goes on; the manual orders only that lane's.
 void one_lane_told(Finding& f, const std::string& warp) {
   f.make_milder();
-  f.title = text("one lane tells that ", warp, " has read the bytes, and nothing orders the other lanes' reads before it");
+  f.title = text("one lane tells that ", warp,
+                 " has read the bytes, and nothing orders the other lanes' reads before it");
   f.why =
       "An arrival, and whatever else a lane does, covers what that lane has done itself; .sync instructions that are no barrier "
       "gather a warp and order none of its accesses.";
@@ -140,12 +141,14 @@ void Conflicts::past_its_tile(const Conflict& c, Finding& f) const {
   const int32_t other = c.write ? c.who.inst->source : past_.records.of(c.prior).source;
   f.title = text("a wgmma reads ", c.operand, " past the end of its tile, into bytes that others use");
   f.state = text(c.operand, " starts in ", tell_.place(c.space, c.tile), ", written at ",
-                 tell_.line(past_.records.of(c.tile_writer).source).text(), "; ", tell_.place(c.space, c.address),
-                 " is written at ", tell_.line(other).text());
-  f.why = text("The tile is shorter than what the instruction reads: ", c.operand[0] == 'A' ? "64 rows (M)" : "N rows",
-               ", at the offsets of its descriptor.");
-  f.hint = text("make room for all rows that the instruction reads, and check N and the offsets of the descriptor; if the bytes are "
-                "a part of ", c.operand, " after all, order the two");
+                 tell_.line(past_.records.of(c.tile_writer).source).text(), "; ",
+                 tell_.place(c.space, c.address), " is written at ", tell_.line(other).text());
+  f.why = text("The tile is shorter than what the instruction reads: ",
+               c.operand[0] == 'A' ? "64 rows (M)" : "N rows", ", at the offsets of its descriptor.");
+  f.hint = text(
+      "make room for all rows that the instruction reads, and check N and the offsets of the descriptor; if the bytes are "
+      "a part of ",
+      c.operand, " after all, order the two");
 }
 
 // An ordinary access and an atomic, volatile or relaxed one.
@@ -161,23 +164,26 @@ Finding Conflicts::mixed(const Conflict& c) {
     return f;
   }
   if (strong_writes) {
-    Finding f = finding(Id::data_race,
-                   "an ordinary store and an atomic or volatile one write the same word without any order between them",
-                   "What the ordinary store writes may come before or after what the others have done to the word: their share is "
-                   "lost, or it is.",
-                   "put a barrier between the store and the atomics: __syncthreads() in a CTA, a new launch for a grid");
+    Finding f = finding(
+        Id::data_race,
+        "an ordinary store and an atomic or volatile one write the same word without any order between them",
+        "What the ordinary store writes may come before or after what the others have done to the word: their share is "
+        "lost, or it is.",
+        "put a barrier between the store and the atomics: __syncthreads() in a CTA, a new launch for a grid");
     fence_story(c, f);
     return f;
   }
   if (c.reset || past_.records.of(c.prior).reset)
-    return finding(Id::data_race, "an ordinary store resets a word that other threads may still be polling",
-                   "Nobody has told the storing thread that the others have seen the value before: one that looks later waits for "
-                   "ever.",
-                   "reset it when all have gone on (a barrier, or a second counter), or let it count on and compare with the next "
-                   "multiple");
-  Finding f = finding(Id::data_race, "a flag is set by an ordinary store while other threads poll it",
-                      "The compiler may move, join or drop an ordinary store, and it orders nothing that was written before.",
-                      "set it with st.release (cuda::atomic_ref), or __threadfence() and then an atomic or volatile store");
+    return finding(
+        Id::data_race, "an ordinary store resets a word that other threads may still be polling",
+        "Nobody has told the storing thread that the others have seen the value before: one that looks later waits for "
+        "ever.",
+        "reset it when all have gone on (a barrier, or a second counter), or let it count on and compare with the next "
+        "multiple");
+  Finding f = finding(
+      Id::data_race, "a flag is set by an ordinary store while other threads poll it",
+      "The compiler may move, join or drop an ordinary store, and it orders nothing that was written before.",
+      "set it with st.release (cuda::atomic_ref), or __threadfence() and then an atomic or volatile store");
   f.make_milder();
   return f;
 }
@@ -188,10 +194,12 @@ Finding Conflicts::same_place(const Conflict& c) {
       Id::data_race,
       c.equal_values ? "several warps store the same value to one place, with no order between them"
                      : "several warps store different values to one place, with no order between them",
-      c.equal_values ? "The value is the same whichever store comes last; the manual calls it a race all the same."
-                     : "The value of whichever store comes last stays, and the place that another one was meant for gets none.",
-      c.equal_values ? "if (threadIdx.x == 0) in front of the store, or an atomic store"
-                     : "let one of them store, or give each a place of its own: see which index is missing from the address");
+      c.equal_values
+          ? "The value is the same whichever store comes last; the manual calls it a race all the same."
+          : "The value of whichever store comes last stays, and the place that another one was meant for gets none.",
+      c.equal_values
+          ? "if (threadIdx.x == 0) in front of the store, or an atomic store"
+          : "let one of them store, or give each a place of its own: see which index is missing from the address");
   if (c.equal_values) f.make_milder();
   return f;
 }

@@ -2,6 +2,8 @@
 // cause (conflicts.cpp), then its words (conflict_words.cpp).
 #pragma once
 
+#include <map>
+
 #include "emulator/checker/mbarriers.hpp"
 #include "emulator/checker/unwritten.hpp"
 
@@ -55,6 +57,10 @@ class Conflicts {
             Teller& tell)
       : past_(past), mbarriers_(mbarriers), history_(history), unwritten_(unwritten), tell_(tell) {}
   void meet(const Conflict& c);
+  void begin() { looks_.clear(); }
+  // An atomic or the like of that warp: what it has only looked at before, it has not relied on.
+  void strong_write(const Accessor& who, const AccessEvent& e);
+  void end();  // of the launch
 
  private:
   Past& past_;
@@ -62,6 +68,17 @@ class Conflicts {
   const BarrierHistory& history_;
   Unwritten& unwritten_;
   Teller& tell_;
+
+  // Ordinary loads of words that others change with atomics, by line: the first, until an atomic of its warp on the same word
+  // follows. Compare-and-swap loops begin so, and so do those who spare themselves an atomic.
+  struct Look {
+    Finding finding;
+    uint32_t cluster = 0;
+    uint16_t rank = 0, warp = 0;
+    uint64_t address = 0;
+  };
+  std::map<int32_t, Look> looks_;
+  void keep_look(const Conflict& c);
 
   Cause classify(const Conflict& c);
   Cause of_load(const Conflict& c, const Operation& before);

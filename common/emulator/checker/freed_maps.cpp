@@ -41,8 +41,8 @@ void FreedMapRule::copy_issued(const AsyncOp& op, const Accessor& who) {
   const std::string name = other_name(who.cta(), *now);
   Finding f(Id::use_after_free);
   f.title = "a copy uses a tensor map of memory that has been freed and given out again";
-  f.state = text("the map was encoded for ", was ? "'" + was->name + "'" : "an allocation", ", which has been freed; '",
-                 now->called.empty() ? now->name : now->called, "' is there now",
+  f.state = text("the map was encoded for ", was ? "'" + was->name + "'" : "an allocation",
+                 ", which has been freed; '", now->called.empty() ? now->name : now->called, "' is there now",
                  name.empty() ? "" : ", and " + name + " of this launch leads to it");
   f.why = "A tensor map keeps an address and no memory alive: the copy works on whatever is there.";
   f.hint =

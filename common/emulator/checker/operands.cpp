@@ -48,7 +48,8 @@ void OperandRule::find_pieces(const Operand& operand, const Cta& cta) {
       }
       p.address = d.place(linear);
       const Operation* op = past_.operation(accesses_.writer(cta, p.address));
-      if (op && op->kind == AsyncOp::Kind::tensor_load && op->dense && op->pitch && op->swizzle == d.swizzle) {
+      if (op && op->kind == AsyncOp::Kind::tensor_load && op->dense && op->pitch &&
+          op->swizzle == d.swizzle) {
         const uint32_t offset = swizzled(op->swizzle, p.address) - op->tile;
         p.copy = op;
         p.box_row = offset / op->pitch;
@@ -62,19 +63,19 @@ void OperandRule::find_pieces(const Operand& operand, const Cta& cta) {
 std::string OperandRule::place_of(const Piece& p) const {
   std::string text_of = tell_.program().shared_name(p.address);
   if (p.copy)
-    text_of += text(", row ", p.box_row, " of the box at ", box_text(p.copy->start, p.copy->dimensions), " of ",
-                    tell_.line(p.copy->source).brief());
+    text_of += text(", row ", p.box_row, " of the box at ", box_text(p.copy->start, p.copy->dimensions),
+                    " of ", tell_.line(p.copy->source).brief());
   return text_of;
 }
 
-void OperandRule::tell(const Operand& operand, const Accessor& who, const Piece& piece, const std::string& title,
-                       const char* why) {
+void OperandRule::tell(const Operand& operand, const Accessor& who, const Piece& piece,
+                       const std::string& title, const char* why) {
   if (!tell_.wanted(16 + static_cast<uint32_t>(operand.name[0]), who.inst->source)) return;
   Finding f(Id::operand_mismatch);
   f.title = title;
-  f.state = text(operand.d.text(), "\n", operand.name, "[", pieces_[0].row, "] starts at ", place_of(pieces_[0]), "\n",
-                 operand.name, "[", piece.row, "], k ", operand.mn_major ? piece.k : piece.k / 2, " is at ",
-                 place_of(piece));
+  f.state = text(operand.d.text(), "\n", operand.name, "[", pieces_[0].row, "] starts at ",
+                 place_of(pieces_[0]), "\n", operand.name, "[", piece.row, "], k ",
+                 operand.mn_major ? piece.k : piece.k / 2, " is at ", place_of(piece));
   f.why = why;
   f.hint =
       operand.mn_major
@@ -152,18 +153,22 @@ bool OperandRule::check(const Operand& operand, const Accessor& who) {
   find_pieces(operand, who.cta());
   const std::string name = operand.name;
   if (const Piece* p = into_other_object(operand)) {
-    tell(operand, who, *p,
-         text("wgmma reads ", name, " from '", tell_.program().names.object(pieces_[0].address)->name,
-              "' and, past its end, from '", tell_.program().names.object(p->address)->name, "'"),
-         "The rows that the instruction takes, and the descriptor's offsets between them, reach beyond the tile at its start.");
+    tell(
+        operand, who, *p,
+        text("wgmma reads ", name, " from '", tell_.program().names.object(pieces_[0].address)->name,
+             "' and, past its end, from '", tell_.program().names.object(p->address)->name, "'"),
+        "The rows that the instruction takes, and the descriptor's offsets between them, reach beyond the tile at its start.");
   } else if (const Piece* twice = read_twice(operand)) {
     tell(operand, who, *twice, text("wgmma reads the same bytes for several rows of ", name),
          "An offset of the descriptor is smaller than what lies between two steps.");
   } else if (const Piece* column = other_column(operand)) {
-    tell(operand, who, *column, text("the rows of ", name, " that wgmma reads are from different K columns of their tiles"),
-         "Every row of an operand brings the same K columns; here an offset of the descriptor leads to another place in the tile.");
+    tell(
+        operand, who, *column,
+        text("the rows of ", name, " that wgmma reads are from different K columns of their tiles"),
+        "Every row of an operand brings the same K columns; here an offset of the descriptor leads to another place in the tile.");
   } else if (const Piece* row = other_row(operand)) {
-    tell(operand, who, *row, text("the rows of ", name, " that wgmma reads are not one behind the other in their tile"),
+    tell(operand, who, *row,
+         text("the rows of ", name, " that wgmma reads are not one behind the other in their tile"),
          "The stride offset leads past rows of the tile, or into another one.");
   } else {
     return true;
@@ -171,18 +176,20 @@ bool OperandRule::check(const Operand& operand, const Accessor& who) {
   return false;
 }
 
-void OperandRule::check_columns(const Operand& a, const Piece& first_a, const Operand& b, const Piece& first_b,
-                                const Accessor& who) {
+void OperandRule::check_columns(const Operand& a, const Piece& first_a, const Operand& b,
+                                const Piece& first_b, const Accessor& who) {
   const auto of_a = column_of(first_a.copy, first_a.box_row, first_a.box_column, a.mn_major);
   const auto of_b = column_of(first_b.copy, first_b.box_row, first_b.box_column, b.mn_major);
   if (!of_a || !of_b || agree(*of_a, *of_b) || !tell_.wanted(16, who.inst->source)) return;
   Finding f(Id::operand_mismatch);
-  f.title = text("wgmma multiplies K column ", of_a->in_tensor, " of A by K column ", of_b->in_tensor, " of B");
-  f.state = text("A starts at ", place_of(first_a), ", column ", of_a->in_box, " of it along K\nB starts at ", place_of(first_b),
-                 ", column ", of_b->in_box, " of it along K");
+  f.title =
+      text("wgmma multiplies K column ", of_a->in_tensor, " of A by K column ", of_b->in_tensor, " of B");
+  f.state = text("A starts at ", place_of(first_a), ", column ", of_a->in_box, " of it along K\nB starts at ",
+                 place_of(first_b), ", column ", of_b->in_box, " of it along K");
   f.why = "A product sums over k: element k of a row of A belongs to element k of a row of B.";
-  f.hint = "advance both descriptors by as many elements of K for each wgmma: 32 bytes where K is innermost, 16 rows of the tile "
-           "where it is not";
+  f.hint =
+      "advance both descriptors by as many elements of K for each wgmma: 32 bytes where K is innermost, 16 rows of the tile "
+      "where it is not";
   tell_.tell(std::move(f), who, first_b.copy->source);
 }
 

@@ -11,13 +11,14 @@
 namespace emu {
 struct MatrixDescriptor;
 struct WgmmaOp;
-}
+}  // namespace emu
 
 namespace emu::check {
 
 class OperandRule {
  public:
-  OperandRule(Past& past, AccessRule& accesses, Teller& tell) : past_(past), accesses_(accesses), tell_(tell) {}
+  OperandRule(Past& past, AccessRule& accesses, Teller& tell)
+      : past_(past), accesses_(accesses), tell_(tell) {}
   void wgmma_issued(const AsyncOp& op, const Accessor& who);
 
  private:
@@ -34,8 +35,9 @@ class OperandRule {
   // The first chunk of eight rows that lie one behind the other, and where in a tensor it comes from.
   struct Piece {
     uint32_t address = 0;
-    uint32_t row = 0, k = 0;          // in the operand; k in bytes where it is K-major, else in rows of the tile
-    const Operation* copy = nullptr;  // the tensor copy that brought it, where its box is simple; null: not known
+    uint32_t row = 0, k = 0;  // in the operand; k in bytes where it is K-major, else in rows of the tile
+    const Operation* copy =
+        nullptr;  // the tensor copy that brought it, where its box is simple; null: not known
     uint32_t box_row = 0, box_column = 0;  // in its box; the column in bytes
   };
   std::vector<Piece> pieces_;  // of the operand at hand
@@ -46,9 +48,11 @@ class OperandRule {
   const Piece* read_twice(const Operand& operand) const;
   const Piece* other_column(const Operand& operand) const;
   const Piece* other_row(const Operand& operand) const;
-  void check_columns(const Operand& a, const Piece& first_a, const Operand& b, const Piece& first_b, const Accessor& who);
+  void check_columns(const Operand& a, const Piece& first_a, const Operand& b, const Piece& first_b,
+                     const Accessor& who);
   std::string place_of(const Piece& piece) const;
-  void tell(const Operand& operand, const Accessor& who, const Piece& piece, const std::string& title, const char* why);
+  void tell(const Operand& operand, const Accessor& who, const Piece& piece, const std::string& title,
+            const char* why);
 };
 
 }  // namespace emu::check

@@ -30,7 +30,7 @@ struct Operation {
   const Mbarrier* barrier = nullptr;
   Swizzle swizzle = Swizzle::none;
   uint64_t bytes = 0;
-  uint64_t from = 0, to = 0;       // stores: where their bytes begin, and go
+  uint64_t from = 0, to = 0;          // stores: where their bytes begin, and go
   uint32_t a_start = 0, b_start = 0;  // wgmma: where its descriptors start; 0: in registers
   uint64_t turn = 0;               // the same for the lanes of a warp that execute the instruction together
   uint32_t number = 0;             // of those in bulk groups: which one of its thread, from 1

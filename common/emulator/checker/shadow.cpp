@@ -40,7 +40,7 @@ Tag Records::combine(Tag a, Tag b) {
                                    const Record& r = of(t);
                                    return t == later ||
                                           (rb.kind == Record::Kind::threads && r.kind == rb.kind &&
-                                           r.warp == rb.warp && r.rank == rb.rank &&
+                                           r.strong == rb.strong && r.warp == rb.warp && r.rank == rb.rank &&
                                            r.cluster == rb.cluster && lane_of(t) == lane_of(later));
                                  }),
                   members.end());

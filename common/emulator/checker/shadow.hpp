@@ -19,11 +19,11 @@ using Tag = uint32_t;
 struct Record {
   enum class Kind : uint8_t { none, threads, op, set };
   Kind kind = Kind::none;
-  bool again = false;  // threads, reads: the same thread had read these bytes before and has released since
+  bool again = false;   // threads, reads: the same thread had read these bytes before and has released since
   bool strong = false;  // threads: atomic, volatile or relaxed accesses, which do not race with each other
   bool reset = false;   // threads, ordinary writes: over what strong accesses had written
-  uint16_t warp = 0;   // threads: warp of the CTA
-  uint16_t rank = 0;   // CTA in the cluster
+  uint16_t warp = 0;    // threads: warp of the CTA
+  uint16_t rank = 0;    // CTA in the cluster
   uint32_t cluster = 0;
   int32_t source = -1;  // Program source index
   uint32_t detail = 0;  // threads: epoch block; op: index of the operation; set: index of the member list
@@ -81,9 +81,7 @@ class Records {
            sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) +
            (combined_.size() + lanes_.size()) * 64;
   }
-  void start_marking() {
-    places_.assign(records_.size(), 0);
-  }
+  void start_marking() { places_.assign(records_.size(), 0); }
   void mark(Tag tag);
   void drop_unmarked();
   Tag moved(Tag tag) const { return places_[tag >> 5] << 5 | (tag & 31); }

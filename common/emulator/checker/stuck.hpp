@@ -46,9 +46,10 @@ struct StuckCause {
 
 // The barrier of a cooperative grid, where threads wait at it.
 struct GridBarrier {
-  const StuckGroup* polling = nullptr;             // the first of them; null: nobody does
-  std::map<uint64_t, const Cta*> waiting;          // CTAs at it, in grid order
-  std::map<uint64_t, const StuckGroup*> elsewhere;  // others that have not returned, and what one of their warps waits for
+  const StuckGroup* polling = nullptr;     // the first of them; null: nobody does
+  std::map<uint64_t, const Cta*> waiting;  // CTAs at it, in grid order
+  std::map<uint64_t, const StuckGroup*>
+      elsewhere;  // others that have not returned, and what one of their warps waits for
 };
 
 class StuckRule {

@@ -59,8 +59,8 @@ bool UnsetRegisterRule::look_at(const Program& program, const FunctionInfo& func
   bool clean = true;
   const auto all_unset = [&](size_t i) {
     const auto& reads = program.read[i];
-    return !reads.empty() &&
-           std::all_of(reads.begin(), reads.end(), [&](const RegisterSlot& r) { return unset.count(r.at) != 0; });
+    return !reads.empty() && std::all_of(reads.begin(), reads.end(),
+                                         [&](const RegisterSlot& r) { return unset.count(r.at) != 0; });
   };
   for (size_t before = 0; before != unset.size();) {  // what is only ever copied from such registers
     before = unset.size();
@@ -74,8 +74,8 @@ bool UnsetRegisterRule::look_at(const Program& program, const FunctionInfo& func
   }
   each_source([&](size_t i, const Inst& in) {
     const auto& reads = program.read[i];
-    const bool uses =
-        std::any_of(reads.begin(), reads.end(), [&](const RegisterSlot& r) { return unset.count(r.at) != 0; });
+    const bool uses = std::any_of(reads.begin(), reads.end(),
+                                  [&](const RegisterSlot& r) { return unset.count(r.at) != 0; });
     if (!uses || may_take_anything(in)) return;
     clean = false;
     Finding f(Id::uninitialised_read);
@@ -83,7 +83,8 @@ bool UnsetRegisterRule::look_at(const Program& program, const FunctionInfo& func
     f.line = tell_.line(static_cast<int32_t>(i));
     f.where = f.line.text() + "  kernel " + program.name;
     f.title = "an instruction reads a register that nothing sets";
-    f.why = "No instruction of the function writes it: the variable has been given no value, and holds whatever was there before.";
+    f.why =
+        "No instruction of the function writes it: the variable has been given no value, and holds whatever was there before.";
     f.hint = "give the variable a value where it is declared";
     tell_.add(std::move(f));
   });

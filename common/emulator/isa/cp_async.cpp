@@ -85,7 +85,8 @@ Flow cp_async(Warp& w, const Inst& in, uint32_t mask) {
     op.source[l] = taken ? machine.memory.at(from, taken) : nullptr;
     op.destination[l] = w.cta.shared_at(static_cast<uint32_t>(to), op.size);
     if (taken && !op.source[l])
-      w.fault(in, l, id_of_outside(machine.memory, from), "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
+      w.fault(in, l, id_of_outside(machine.memory, from),
+              "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
               "the address is " + machine.memory.describe(from),
               "guard the copy, or pass a src-size of 0 for what lies outside");
     if (!op.destination[l])

@@ -179,11 +179,11 @@ std::string GlobalMemory::describe(uint64_t address) const {
              std::to_string(element % a.columns) + " of '" + shown_name(a) + "'";
     }
     if (address - a.address < a.bytes)
- return "inside '" + shown_name(a) + "', " + std::to_string(a.bytes - (address - a.address)) +
+      return "inside '" + shown_name(a) + "', " + std::to_string(a.bytes - (address - a.address)) +
              " bytes before its end";
     if (past < (1u << 20))
-      return std::to_string(past) + " bytes past the end of '" + shown_name(a) + "' (" + std::to_string(a.bytes) +
-             " bytes at " + hex(a.address) + ")";
+      return std::to_string(past) + " bytes past the end of '" + shown_name(a) + "' (" +
+             std::to_string(a.bytes) + " bytes at " + hex(a.address) + ")";
   }
   if (it != allocations_.end() && it->first - address < (1u << 20))
     return std::to_string(it->first - address) + " bytes before '" + shown_name(it->second) + "' (" +
