@@ -5,6 +5,9 @@
 
 namespace emu::check {
 
+Checker::Checker() = default;
+Checker::~Checker() = default;
+
 // ---- launches, CTAs, threads
 
 void Checker::on_launch(Machine& machine, const Program& program, const LaunchConfig& config) {

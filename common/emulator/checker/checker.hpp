@@ -24,6 +24,8 @@ namespace emu::check {
 
 class Checker : public Observer {
  public:
+  Checker();
+  ~Checker() override;  // not here: whoever makes a checker would compile those of all the tables in it
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_launch_end(Machine&) override;
   void on_deadlock(const std::vector<StuckGroup>&, Finding&) override;

@@ -35,6 +35,9 @@ std::string Summary::json() const {
 
 // ---- launches and CTAs
 
+Timing::Timing(Machine& machine) : machine_(machine) {}
+Timing::~Timing() = default;
+
 uint64_t Timing::resident_clusters(const Program& program, const LaunchConfig& config) {
   const uint64_t threads = config.block.count();
   uint64_t per_sm = static_cast<uint64_t>(std::max(

@@ -30,7 +30,8 @@ struct Summary {
 
 class Timing final : public Observer, public Timekeeper {
  public:
-  explicit Timing(Machine& machine) : machine_(machine) {}
+  explicit Timing(Machine& machine);
+  ~Timing() override;
   const Summary& summary() const { return summary_; }
 
   uint64_t now() const override { return static_cast<uint64_t>(now_); }
