@@ -50,6 +50,7 @@ void Checker::on_mbarrier_fault(Warp& w, const Inst&, const Mbarrier& bar, Findi
 
 void Checker::on_cta_start(Cta& cta) {
   order_.cta_started(cta);
+  seam_.cta_started(cta, order_.cluster(cta).index);
   accesses_.cta_started(cta);
 }
 

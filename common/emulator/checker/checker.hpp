@@ -52,6 +52,9 @@ class Checker : public Observer {
   void on_map_use(const At&, uint64_t address) override;
   void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
 
+  // "CTA (0,0,0) warp 4, at file:line": who wrote that byte of global memory last, in the last launch; "": nobody.
+  std::string writer(uint64_t address) { return seam_.writer(address); }
+
   // Bytes of the tables of past accesses. When they have grown by least_growth, what nobody can ask about any more is
   // dropped; 0: before every access, for tests.
   size_t table_bytes() const {
