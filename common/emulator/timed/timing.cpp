@@ -19,6 +19,19 @@ constexpr int kLeastSlice = 12, kMostSlice = 256;
 constexpr int kActorsPerPass = 4096;
 constexpr double kNever = 1e300;  // also of a place: when a CTA will leave it is not known
 
+// Sectors of 32 bytes that the lanes of an access touch, in whatever order they come.
+unsigned sectors_of(const AccessEvent& e) {
+  std::array<uint64_t, 32> seen;
+  unsigned count = 0;
+  for (uint32_t m = e.mask; m; m &= m - 1) {
+    const uint64_t sector = e.addr[__builtin_ctz(m)] / 32;
+    const auto end = seen.begin() + count;
+    // Mostly the one before.
+    if (std::find(std::make_reverse_iterator(end), seen.rend(), sector) == seen.rend()) seen[count++] = sector;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::string Summary::json() const {
@@ -39,9 +52,11 @@ uint64_t Timing::resident_clusters(const Program& program, const LaunchConfig& c
   const uint64_t threads = config.block.count();
   uint64_t per_sm = static_cast<uint64_t>(std::max(
       1, rules::blocks_per_multiprocessor(threads, program.shared_static_bytes + config.dynamic_shared)));
-  // Registers: PTX has a bound of them only; ptxas gives whole warps units of 256.
-  const uint64_t registers = program.launch_registers ? program.launch_registers : 128;
-  const uint64_t of_warp = (registers * 32 + 255) / 256 * 256;
+  // Whole warps get units of 256 registers.
+  const auto known = registers.find(program.name);
+  const uint64_t bound = program.launch_registers ? program.launch_registers : 128;
+  const uint64_t of_thread = known == registers.end() ? bound : known->second;
+  const uint64_t of_warp = (of_thread * 32 + 255) / 256 * 256;
   per_sm =
       std::max<uint64_t>(1, std::min(per_sm, rules::kRegistersPerBlock / (of_warp * ((threads + 31) / 32))));
   const uint64_t window = machine_.schedule.window ? machine_.schedule.window : rules::kMultiprocessors;
@@ -313,13 +328,7 @@ void Timing::on_access(Warp& warp, const Inst& in, const AccessEvent& e) {
     w.sm->shared = std::max(w.sm->shared, w.clock) + __builtin_popcount(e.mask) * e.bytes / kSharedBytes;
     ready = std::max(w.clock + kSharedLatency, w.sm->shared);
   } else {
-    unsigned sectors = 0;
-    uint64_t last = UINT64_MAX;
-    for (uint32_t m = e.mask; m; m &= m - 1) {
-      const uint64_t sector = e.addr[__builtin_ctz(m)] / 32;
-      sectors += sector != last;
-      last = sector;
-    }
+    const unsigned sectors = sectors_of(e);
     if (e.kind == AccessKind::write) {
       double& busy = w.sm->plain_stores;
       busy = std::max(busy, w.clock) + sectors * kStoreSector;

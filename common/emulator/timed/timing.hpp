@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
@@ -32,6 +33,9 @@ class Timing final : public Observer, public Timekeeper {
  public:
   explicit Timing(Machine& machine) : machine_(machine) {}
   const Summary& summary() const { return summary_; }
+
+  // Registers of a thread, by kernel, as ptxas gives them, where that is known: PTX has a bound of them only.
+  std::map<std::string, unsigned> registers;
 
   uint64_t now() const override { return static_cast<uint64_t>(now_); }
   uint64_t resident_clusters(const Program& program, const LaunchConfig& config) override;
