@@ -21,7 +21,7 @@ from workbook.run import run
 
 SMS = 132
 LIMIT_S = 60
-OWN_LIMIT_S = 600  # a program of a reader's own: all multiprocessors may have to run
+OWN_LIMIT_S = 300  # a program of a reader's own
 SHORT, LONG = 16, 32  # steps of K
 SIZES = (2048, 4096, 8192)
 SHOWN = 4096
@@ -123,11 +123,11 @@ def window(command, tile):
 
     with ThreadPoolExecutor(build.jobs()) as pool:
         runs = list(pool.map(one, (counts[0], counts[1], counts[1]), (LONG, SHORT, LONG)))
-    return fitted(tile, runs, [count * cluster / sms for count in counts], sms, said.get("stages", 0), split)
+    return fitted(tile, runs, [count * cluster / sms for count in counts], said.get("stages", 0), split)
 
 
-def fitted(tile, runs, rounds, sms, stages=0, split=False):
-    """The window of three runs on `sms` SMs, each of which has few tiles of many steps, or many tiles of few or many steps;
+def fitted(tile, runs, rounds, stages=0, split=False):
+    """The window of three runs, in which each SM has few tiles of many steps, many tiles of few, and many tiles of many;
     rounds: how many tiles few and many are."""
     (few, short, long), (w0, w1) = runs, rounds
     busy = long["cycles"] * long["tensor_busy"] / (w1 * LONG)
@@ -139,12 +139,13 @@ def fitted(tile, runs, rounds, sms, stages=0, split=False):
                   waited / (long["cycles"] - short["cycles"]))
 
 
-def own_window(timed_at, tile, unit):
-    """The window of a program that nothing is known of but its tile. timed_at(sms, m, n, k): what the timed schedule sees of it;
-    unit: the least M and N it takes, where that is more than a tile.
+def own_window(timed_at, tile, unit=None):
+    """The window of a program that nothing is known of but its tile. timed_at(sms, m, n, k, first): what the timed schedule sees of
+    it; first: of its grid, the CTAs that fit on those SMs and no others run. unit: the least M and N it takes, where that is more
+    than a tile.
 
     Its grid may have a CTA for every tile, or follow the number of multiprocessors, which a window tells it; or always be the
-    same: then no window is like the whole, and all multiprocessors run."""
+    same: then the window runs its first CTAs."""
     bm, bn, bk = tile
     first = timed_at(1, *(unit or (bm, bn)), bk)
     cluster, per_sm = first["cluster"], first["ctas_per_sm"]
@@ -153,19 +154,16 @@ def own_window(timed_at, tile, unit):
     many = math.ceil(3 * SMS / of_unit)
     grid = timed_at(cluster, um * many, un, bk)["ctas"]
     fixed = cluster * per_sm < grid < of_unit * many
-    sms, places = (SMS, grid) if fixed else (cluster, cluster * per_sm)
+    places = grid if fixed else cluster * per_sm
     times = math.lcm(places, of_unit) // of_unit  # so many units fill the places
 
     def one(rounds, steps):
-        return timed_at(sms, um * times * rounds, un, bk * steps)
+        return timed_at(cluster, um * times * rounds, un, bk * steps, fixed)
 
     with ThreadPoolExecutor(build.jobs()) as pool:
         runs = list(pool.map(one, (1, 3, 3), (LONG, SHORT, LONG)))
-    at_work = min(grid, SMS) if fixed else cluster
-    for run_ in runs:
-        run_["tensor_busy"] *= sms / at_work
-    seen = fitted(tile, runs, [rounds * times * of_unit / at_work for rounds in (1, 3)], sms)
-    seen.sms = at_work if fixed else SMS
+    seen = fitted(tile, runs, [rounds * times * of_unit * per_sm / places for rounds in (1, 3)])
+    seen.sms = min(SMS, math.ceil(grid / per_sm)) if fixed else SMS
     return seen
 
 

@@ -166,6 +166,7 @@ Device::Device() {
   if (env.schedule.kind == Schedule::Kind::timed) {  // first: what the others see happens at its time
     timing_ = std::make_unique<timed::Timing>(machine);
     timing_->registers = env.registers;
+    timing_->first_only = env.first_only;
     machine.timekeeper = timing_.get();
     machine.observers.add(*timing_);
   }

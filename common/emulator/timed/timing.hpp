@@ -36,11 +36,14 @@ class Timing final : public Observer, public Timekeeper {
 
   // Registers of a thread, by kernel, as ptxas gives them, where that is known: PTX has a bound of them only.
   std::map<std::string, unsigned> registers;
+  // Of the grid, the window runs the CTAs that fit into it and no others: for a grid that does not follow the multiprocessors.
+  bool first_only = false;
 
   uint64_t now() const override { return static_cast<uint64_t>(now_); }
   uint64_t resident_clusters(const Program& program, const LaunchConfig& config) override;
   bool pass() override;
   bool step() override;
+  bool only_first() const override { return first_only; }
 
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_launch_end(Machine&) override;
