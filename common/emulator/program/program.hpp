@@ -84,13 +84,22 @@ struct FunctionInfo {
   std::vector<FrameSlot> params, returns;
 };
 
+// A register in a frame; a predicate has 8 bytes.
+struct RegisterSlot {
+  Ref at = 0;
+  uint32_t bytes = 0;
+  bool operator<(const RegisterSlot& other) const { return at < other.at; }
+};
+
 struct Program {
   std::string name;
   const Module* module = nullptr;
   std::vector<Inst> code;
   std::vector<const Instruction*> sources;  // the text of code[i] is *sources[code[i].source]
   std::vector<std::vector<Ref>> written;    // by source: the registers it writes, predicates aside
-  std::vector<uint8_t> constants;           // the constant pool: 32-lane slots
+  std::vector<std::vector<Ref>> written_predicates;
+  std::vector<std::vector<RegisterSlot>> read;  // by source: what it reads, its guard and addresses included
+  std::vector<uint8_t> constants;               // the constant pool: 32-lane slots
   std::deque<Extra> extras;
   std::vector<FunctionInfo> functions;  // [0] is the kernel
   std::map<std::string, uint32_t> function_index;
@@ -230,6 +239,7 @@ class Decoder {
   void place_shared(const Function& entry);
   void place_variables(const Function& f, FunctionInfo& info);
   Ref register_slot(const Operand& o);
+  Ref read_slot(const Operand& o);  // the same, of a register that the instruction reads
   Ref register_sum(const Operand& o);
   FrameSlot call_slot(const Operand& o, const Variable& declared, bool result);
   uint32_t take_frame_bytes(uint64_t bytes);
