@@ -18,10 +18,10 @@
 
 namespace emu::timed {
 
-// Of the last launch: what a prediction is made of.
+// Of the last launch with products of the tensor core, or else of the last: what a prediction is made of.
 struct Summary {
   uint64_t launches = 0;
-  uint64_t sms = 0, ctas = 0, ctas_per_sm = 0, cluster = 0;  // of the last launch
+  uint64_t sms = 0, ctas = 0, ctas_per_sm = 0, cluster = 0;  // of that launch
   double cycles = 0;                                         // it took
   double tensor_busy = 0;                                    // of those, the tensor cores of an SM worked
   double waits_for_copies = 0;                               // and the next product waited for a copy
@@ -32,7 +32,7 @@ struct Summary {
 class Timing final : public Observer, public Timekeeper {
  public:
   explicit Timing(Machine& machine) : machine_(machine) {}
-  const Summary& summary() const { return summary_; }
+  const Summary& summary() const { return shown_; }
 
   // Registers of a thread, by kernel, as ptxas gives them, where that is known: PTX has a bound of them only.
   std::map<std::string, unsigned> registers;
@@ -116,7 +116,8 @@ class Timing final : public Observer, public Timekeeper {
   };
 
   Machine& machine_;
-  Summary summary_;
+  Summary summary_;  // of the launch that runs
+  Summary shown_;
   const Program* program_ = nullptr;
   double now_ = 0;
   double end_ = 0;          // of the launch, so far
