@@ -20,9 +20,11 @@ namespace emu {
 struct Environment {
   Schedule schedule;
   // That a program sees: a window of the timed schedule has no others.
-  int multiprocessors() const { return schedule.window ? static_cast<int>(schedule.window) : rules::kMultiprocessors; }
+  int multiprocessors() const {
+    return schedule.window ? static_cast<int>(schedule.window) : rules::kMultiprocessors;
+  }
   std::map<std::string, unsigned> registers;  // of a thread, by kernel; empty: not known
-  bool first_only = false;                    // timed: of a grid, the CTAs that fit into the window and no others
+  bool first_only = false;  // timed: of a grid, the CTAs that fit into the window and no others
   double time_limit_s = 300;
   std::string json_path;  // empty: nothing is written
   bool check = true;

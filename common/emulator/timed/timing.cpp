@@ -27,7 +27,8 @@ unsigned sectors_of(const AccessEvent& e) {
     const uint64_t sector = e.addr[__builtin_ctz(m)] / 32;
     const auto end = seen.begin() + count;
     // Mostly the one before.
-    if (std::find(std::make_reverse_iterator(end), seen.rend(), sector) == seen.rend()) seen[count++] = sector;
+    if (std::find(std::make_reverse_iterator(end), seen.rend(), sector) == seen.rend())
+      seen[count++] = sector;
   }
   return count;
 }
