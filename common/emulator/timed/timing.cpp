@@ -422,10 +422,21 @@ void Timing::issue_load(AsyncOp& op, WarpTime& w) {
 }
 
 void Timing::issue_store(AsyncOp& op, WarpTime& w) {
-  const double bytes = static_cast<double>(op.bytes);
-  w.sm->store = std::max(w.sm->store, w.clock) + bytes / kStoreBytes;
-  schedule(op, w.sm->store + kStoreRead, true);
-  schedule(op, w.sm->store + kStoreRead + kStoreLatency);
+  ranges_.clear();
+  op.sources(ranges_);
+  const MemoryRange& source = ranges_.front();
+  // What all lanes ask for alike with one instruction is stored once: it is an instruction of the warp.
+  const bool again = w.store == op.inst && w.store_asked == w.clock && !op.reduces() &&
+                     w.store_source.address == source.address && w.store_source.owner == source.owner;
+  if (!again) {
+    w.sm->store = std::max(w.sm->store, w.clock) + static_cast<double>(op.bytes) / kStoreBytes;
+    w.store = op.inst;
+    w.store_asked = w.clock;
+    w.store_read = w.sm->store + kStoreRead;
+    w.store_source = source;
+  }
+  schedule(op, w.store_read, true);
+  schedule(op, w.store_read + kStoreLatency);
 }
 
 void Timing::issue_product(AsyncOp& op, WarpTime& w) {

@@ -91,6 +91,10 @@ class Timing final : public Observer, public Timekeeper {
     double last_chunk = 0;                          // cp.async: the last one lands
     double last_result = 0;                         // of a load: the last register is there
     std::vector<float> result_at;                   // by slot of the frame
+    // The last store that was asked for.
+    const Inst* store = nullptr;
+    double store_asked = 0, store_read = 0;
+    MemoryRange store_source;
   };
   struct CtaTime {
     std::vector<std::unique_ptr<WarpTime>> warps;
@@ -134,6 +138,7 @@ class Timing final : public Observer, public Timekeeper {
   size_t polling_ = 0;         // of these
   uint64_t effects_seen_ = 0;  // by those that poll
   std::unordered_set<const Mbarrier*> of_copies_;
+  std::vector<MemoryRange> ranges_;
   WarpTime* current_ = nullptr;
 
   void clear();
