@@ -147,12 +147,12 @@ def own_window(timed_at, tile, unit=None):
     Its grid may have a CTA for every tile, or follow the number of multiprocessors, which a window tells it; or always be the
     same: then the window runs its first CTAs."""
     bm, bn, bk = tile
-    first = timed_at(1, *(unit or (bm, bn)), bk)
+    first = timed_at(SMS, *(unit or (bm, bn)), bk)  # on all: a cluster may need more than one
     cluster, per_sm = first["cluster"], first["ctas_per_sm"]
     um, un = unit or (bm * cluster, bn * cluster)
     of_unit = math.ceil(um / bm) * math.ceil(un / bn)
     many = math.ceil(3 * SMS / of_unit)
-    grid = timed_at(cluster, um * many, un, bk)["ctas"]
+    grid = timed_at(cluster, um * many, un, bk, True)["ctas"]
     fixed = cluster * per_sm < grid < of_unit * many
     places = grid if fixed else cluster * per_sm
     times = math.lcm(places, of_unit) // of_unit  # so many units fill the places
