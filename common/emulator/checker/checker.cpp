@@ -18,7 +18,7 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   seam_.begin(config.early);
   accesses_.clear();
   maps_.clear();
-  registers_.begin(program);
+  registers_.clear();
   drain_.clear();
   collect_at_ = least_growth;
 }
@@ -75,7 +75,7 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
   if (e.space == Space::shared && w.cta.cluster->ctas.size() > 1)
     for_lanes(e.mask, [&](int l) {
       if (e.owner[l] == &w.cta) return;
-      cluster_.used(w, in, l, *e.owner[l]);
+      cluster_.used({w, in, l}, *e.owner[l]);
       cluster_.entered(accessor(w, in, 1u << l), *e.owner[l]);
     });
   if (e.strong) {
@@ -128,16 +128,15 @@ void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier
   cluster_.told(w, mask);
 }
 
-void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
-                          bool release) {
+void Checker::on_mbarrier(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
   tell_.next_event();
-  if (op == MbarrierOp::init) return mbarriers_.initialised(w, in, lane, bar);
+  if (op == MbarrierOp::init) return mbarriers_.initialised(at, bar);
   if (!order_.find(bar.cta->cluster)) return;  // a copy that lands after its CTA has ended: reported then
-  const bool remote = bar.cta != &w.cta && (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop);
-  const uint32_t handed_over = remote ? order_.warp(w).handed_over[static_cast<size_t>(lane)] : 0;
-  if (remote) cluster_.used(w, in, lane, *bar.cta);
-  mbarriers_.operated(w, in, lane, bar, op, amount, release);
-  if (remote) cluster_.arrived(w, in, lane, handed_over, *bar.cta);
+  const bool remote = bar.cta != &at.warp.cta && (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop);
+  const uint32_t handed_over = remote ? order_.warp(at.warp).handed_over[static_cast<size_t>(at.lane)] : 0;
+  if (remote) cluster_.used(at, *bar.cta);
+  mbarriers_.operated(at, bar, op, amount, release);
+  if (remote) cluster_.arrived(at, handed_over, *bar.cta);
 }
 
 void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase,
@@ -169,9 +168,9 @@ void Checker::on_grid_dependency(Warp& w, const Inst&, uint32_t mask, bool wait)
 
 // ---- engines
 
-void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
+void Checker::on_map_use(const At& at, uint64_t address) {
   tell_.next_event();
-  maps_.used(accessor(w, in, 1u << lane), address);
+  maps_.used(accessor(at.warp, at.inst, 1u << at.lane), address);
 }
 
 void Checker::on_async_issue(AsyncOp& op) {

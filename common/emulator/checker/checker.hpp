@@ -36,8 +36,7 @@ class Checker : public Observer {
   void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
                      bool release) override;
   void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
-  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
-                   bool release) override;
+  void on_mbarrier(const At&, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
                         bool acquire) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
@@ -45,7 +44,7 @@ class Checker : public Observer {
   void on_async_complete(AsyncOp&) override;
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
-  void on_map_use(Warp&, const Inst&, int lane, uint64_t address) override;
+  void on_map_use(const At&, uint64_t address) override;
   void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
 
   // Bytes of the tables of past accesses. When they have grown by least_growth, what nobody can ask about any more is

@@ -17,30 +17,21 @@ std::set<const Warp*> warps_of(const std::vector<Arrivals>& arrivals) {
   return warps;
 }
 
-bool has(const std::vector<std::string>& list, const char* word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-const Instruction* text_of(const Program& program, const Inst& in) {
-  return in.source < 0 ? nullptr : program.sources[static_cast<size_t>(in.source)];
-}
-
 // The code behind a barrier of the CTA or the warp arrives on an mbarrier.
 bool arrives_later(const StuckGroup& g) {
   if (g.group->state == Group::State::ready) return false;
   const auto& code = g.warp->program.code;
-  return std::any_of(code.begin() + g.group->pc + 1, code.end(), [](const Inst& in) { return in.arrives; });
+  return std::any_of(code.begin() + g.group->pc + 1, code.end(),
+                     [](const Inst& in) { return in.action == Action::arrive; });
 }
 
 bool waits_for_registers(const StuckGroup& g) {
-  const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
-  return g.group->state == Group::State::blocked && text && text->opcode == "setmaxnreg";
+  return g.group->state == Group::State::blocked &&
+         g.warp->instruction(*g.group).action == Action::set_registers;
 }
 
 const Mbarrier* barrier_of(const StuckGroup& g) {
-  if (g.group->state != Group::State::blocked) return nullptr;
-  const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
-  return text && text->opcode == "mbarrier" ? reinterpret_cast<const Mbarrier*>(g.group->wait.a) : nullptr;
+  return g.group->state == Group::State::blocked ? g.group->wait.bar : nullptr;
 }
 
 }  // namespace
@@ -133,15 +124,12 @@ void StuckRule::link_places() {
 
 // Whether the code behind the wait copies into shared memory before it reads any of it: then it waits for an empty stage.
 bool StuckRule::fills_next(const StuckGroup& g) const {
-  const Program& program = g.warp->program;
-  for (uint32_t pc = g.group->pc + 1; pc < program.code.size(); ++pc) {
-    const Instruction* text = text_of(program, program.code[pc]);
-    if (!text) continue;
-    const auto& m = text->modifiers;
-    if (text->opcode == "cp" && (has(m, "cg") || has(m, "ca") || has(m, "mbarrier::complete_tx::bytes")))
-      return true;
-    if (text->opcode == "wgmma" || text->opcode == "ldmatrix" || text->opcode == "mma") return false;
-    if (text->opcode == "ld" && (has(m, "shared") || has(m, "shared::cta"))) return false;
+  const auto& code = g.warp->program.code;
+  for (uint32_t pc = g.group->pc + 1; pc < code.size(); ++pc) {
+    const Inst& in = code[pc];
+    if (in.action == Action::fill || in.action == Action::bulk_fill) return true;
+    if (in.action == Action::wgmma || in.action == Action::matrix) return false;
+    if (in.action == Action::load && in.space == Space::shared) return false;
   }
   return false;
 }

@@ -122,6 +122,7 @@ void decode_cp_async(Decoder& d, const Match& m, Inst& in) {
   }
   if (in.c == kNoRef) in.c = d.constant(0, 4);
   if (policy) d.source(d.operand(operands), Type::b64);
+  in.action = Action::fill;
   in.exec = cp_async;
 }
 
@@ -150,6 +151,7 @@ Flow wait_all(Warp& w, const Inst& in, uint32_t mask) {
 
 void decode_wait(Decoder& d, const Match& m, Inst& in) {
   in.cls = Class::copy;
+  in.action = Action::wait_group;
   if (m.has("wait_all")) {
     expect_operands(d, 0);
     in.exec = wait_all;
@@ -204,6 +206,7 @@ void decode_mbarrier_arrive(Decoder& d, const Match& m, Inst& in) {
   const bool shared = !m.any_of({"shared", "shared::cta"}).empty();
   push_address(d.extra(in), d.address_of(d.operand(0), shared ? Space::shared : Space::generic));
   if (m.has("noinc")) in.flags |= kNoIncrement;
+  in.action = Action::arrive_later;
   in.exec = mbarrier_arrive_later;
 }
 

@@ -75,8 +75,9 @@ struct Wait {
   // A wait that may return False instead (mbarrier.try_wait, test_wait): finish sees forced == true then.
   bool may_fail = false;
   bool forced = false;
-  uint64_t alarm = 0;            // emulated time at which it ends by itself; 0: it does not
-  uint64_t a = 0, b = 0, c = 0;  // the executor's own data
+  uint64_t alarm = 0;             // emulated time at which it ends by itself; 0: it does not
+  const Mbarrier* bar = nullptr;  // on which it waits, of mbarrier.try_wait and test_wait; b: the phase
+  uint64_t a = 0, b = 0, c = 0;   // the executor's own data
 };
 
 // What a warp did between two turns of others.

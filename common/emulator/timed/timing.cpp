@@ -271,28 +271,37 @@ void Timing::wake_blocked(double since) {
 void Timing::make_costs(const Program& program) {
   costs_.assign(program.code.size(), Cost());
   for (size_t i = 0; i < costs_.size(); ++i) {
-    const int32_t source = program.code[i].source;
-    if (source < 0) continue;
-    const Instruction& in = *program.sources[static_cast<size_t>(source)];
-    const std::string& name = in.opcode;
-    const std::string how = in.modifiers.empty() ? "" : in.modifiers[0];
     Cost& c = costs_[i];
-    if ((name == "div" || name == "rem") && how[0] != 'f') {
-      c.slots = kDivideSlots;
-      c.cycles = kDivideSlots * kInterval;
-    } else if (name == "mbarrier") {
-      c.cycles += how == "try_wait" || how == "test_wait" ? kTryWait : how == "arrive" ? kArrive : 0;
-      c.wake = kWakeMbarrier;
-    } else if (name == "bar" || name == "barrier") {
-      c.wake = how == "cluster" ? kWakeCluster : kWakeBarrier;
-    } else if (name == "fence") {
-      c.cycles += kProxyFence;
-    } else if (name == "wgmma" || name == "cp") {
-      c.wake = kWakeGroup;
-      const bool bulk = in.modifiers.size() > 1 && in.modifiers[1] == "bulk";
-      if (bulk && name == "cp" && in.modifiers.size() > 2 && in.modifiers[2] != "wait_group" &&
-          in.modifiers[2] != "commit_group")
+    switch (program.code[i].action) {
+      case Action::divide:
+        c.slots = kDivideSlots;
+        c.cycles = kDivideSlots * kInterval;
+        break;
+      case Action::test_phase:
+        c.cycles += kTryWait;
+        c.wake = kWakeMbarrier;
+        break;
+      case Action::arrive:
+        c.cycles += kArrive;
+        break;
+      case Action::barrier:
+        c.wake = kWakeBarrier;
+        break;
+      case Action::cluster_barrier:
+        c.wake = kWakeCluster;
+        break;
+      case Action::fence:
+        c.cycles += kProxyFence;
+        break;
+      case Action::wait_group:
+        c.wake = kWakeGroup;
+        break;
+      case Action::bulk_fill:
+      case Action::bulk_copy:
         c.cycles += kCopyIssue;
+        break;
+      default:
+        break;
     }
   }
 }

@@ -39,8 +39,7 @@ class Recorder final : public Observer {
   void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
                      bool release) override;
   void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
-  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
-                   bool release) override;
+  void on_mbarrier(const At&, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
                         bool acquire) override;
