@@ -16,8 +16,8 @@ from statistics import median
 from data import beside, lessons, load, middle, newest, pick
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "plots/README.md", "lessons/05_tma_multistage/README.md", "lessons/09_cluster_multicast/README.md",
-             "lessons/11_stream_k/README.md"]
+DOCUMENTS = ["README.md", "plots/README.md", "lessons/05_tma_multistage/README.md", "lessons/07_registers/README.md",
+             "lessons/09_cluster_multicast/README.md", "lessons/11_stream_k/README.md"]
 BLOCK = re.compile(r"<!-- measured: (?!end)(\w+) -->\n(.*?)<!-- measured: end -->", re.DOTALL)
 SQUARES = [(s, s, s) for s in (512, 1024, 2048, 4096, 8192, 16384)]
 RAGGED = (4104, 3992, 2056)
@@ -92,6 +92,19 @@ def stages():
         ["stages"] + [str(s) for s in lengths],
         [["ms"] + [f"{median(r['ms_median'] for r in at[s]):.3f}" for s in lengths],
          ["TFLOP/s"] + [f"{median(r['tflops'] for r in at[s]):.0f}" for s in lengths]])
+
+
+def spills():
+    header, rows = load(newest("spills"))
+    sizes = sorted({r["m"] for r in rows})
+
+    def line(variant):
+        at = [[r for r in rows if r["variant"] == variant and r["m"] == size] for size in sizes]
+        return [f"{median(r['ms_median'] for r in some):.3f}, {median(r['tflops'] for r in some):.0f}" for some in at]
+
+    return f"Milliseconds and TFLOP/s (M = N = K; {machine(header)}; {counted_in(rows)}, medians):\n\n" + table(
+        ["M = N = K"] + [str(s) for s in sizes],
+        [["registers moved"] + line(""), ["an equal share"] + line("--registers equal")])
 
 
 def copy():
@@ -173,7 +186,7 @@ def others():
                + [of_cycles(at[source, kernel, tile, counted[0]["m"]])] for source, kernel, tile in names])
 
 
-BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, copy, counters, multicast, busy, predictions, others)}
+BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, spills, copy, counters, multicast, busy, predictions, others)}
 
 
 def main():
