@@ -61,8 +61,10 @@ TEST_CASE("mixed: a volatile load of a tile waits for its copy like any other") 
   const std::string read = "ld.volatile.shared.u32 %r3, [%r1];\nst.global.u32 [%out], %r3;\n";
   CHECK(reported(kInit + by_thread_0("A", kExpect + kCopy) + wait("W", 0) + read) == "nothing");
   CHECK(reported(kInit + by_thread_0("A", kExpect + kCopy) + read + wait("W", 0)) == "read-before-landed ");
+  // thread 1 reads, and thread 0 fills again
   const auto refill = [&](const std::string& between) {
-    return kInit + by_thread_0("A", kExpect + kCopy) + wait("W", 0) + read + between +
+    return kInit + by_thread_0("A", kExpect + kCopy) + wait("W", 0) +
+           "setp.eq.u32 %p6, %t, 1;\n@%p6 ld.volatile.shared.u32 %r3, [%r1];\n" + between +
            by_thread_0("B", kExpect + kCopy) + wait("V", 1);
   };
   CHECK(reported(refill("bar.sync 0;\n")) == "nothing");

@@ -63,7 +63,7 @@ std::string k_major(int n, int a_offset, int b_offset, int b_stride = 1024) {
 }
 // B has its rows innermost: two panels of 64 of them, 64 columns of K each.
 std::string mn_major(int leading, int stride, int a_offset = 0, int b_offset = 0) {
-  return titles("add.u32 %r6, b, 8192;\n" +
+  return titles("mov.u32 %r6, b;\nadd.u32 %r6, %r6, 8192;\n" +
                     load(3 * kBox, copy("%r5", 0, 0) + copy("%r1", 0, 0) + copy("%r6", 64, 0)) +
                     descriptor("%rd1", "%r5", a_offset, 16, 1024) +
                     descriptor("%rd2", "%r1", b_offset, leading, stride) + product(128, true),

@@ -119,6 +119,34 @@ TEST_CASE("deadlock: two roles that wait for each other") {
   CHECK(holds(text, "for bar, phase 1, so for warp 0\n"));
 }
 
+TEST_CASE("deadlock: a barrier of the program's own between CTAs, which one of them leaves out") {
+  // Thread 0 of each CTA adds to a counter and waits until it is 3; the others wait for it at a barrier. CTA 2 has nothing to do.
+  const auto text = [](const std::string& leave) {
+    const emu_test::QuietReport report;
+    emu::check::Checker checker;
+    emu_test::Runner runner;
+    emu_test::Options o;
+    o.threads = 64;
+    o.ctas = 3;
+    o.declarations = ".global .align 4 .u32 counter;\n";
+    o.observer = &checker;
+    return runner
+        .fault("mov.u32 %r1, %ctaid.x;\nsetp.eq.u32 %p2, %r1, 2;\n" + leave +
+                   "mov.u64 %rd1, counter;\nsetp.ne.u32 %p1, %t, 0;\n@%p1 bra MEET;\n"
+                   "atom.global.add.u32 %r2, [%rd1], 1;\nSPIN: ld.volatile.global.u32 %r3, [%rd1];\n"
+                   "setp.lt.u32 %p3, %r3, 3;\n@%p3 bra SPIN;\nMEET: bar.sync 0;\nEND:\n",
+               {}, o)
+        .text();
+  };
+  const std::string left = text("@%p2 bra END;\n");
+  CHECK(holds(
+      left,
+      "a loop polls a word of global memory that nobody is left to change: 1 of 3 CTAs has returned\n"));
+  CHECK(holds(left, "'counter'"));
+  CHECK(holds(left, "holds 2; 2 CTAs wait"));
+  CHECK(!holds(text(""), "polls"));
+}
+
 TEST_CASE("groups: what became of an operation in its group") {
   using emu::check::GroupLog;
   using emu::check::GroupStory;

@@ -151,8 +151,20 @@ void Conflicts::past_its_tile(const Conflict& c, Finding& f) const {
       c.operand, " after all, order the two");
 }
 
-// An ordinary access and an atomic, volatile or relaxed one.
+// An ordinary access and an atomic, volatile or relaxed one. The ordinary one leads, whichever came first.
 Finding Conflicts::mixed(const Conflict& c) {
+  Finding f = mixed_words(c);
+  if (!c.strong) return f;
+  const Record& r = past_.records.of(c.prior);
+  f.line = tell_.line(r.source);
+  f.other_line = tell_.line(*c.who.inst);
+  f.where = text(f.line.text(), "  warp ", r.warp, " lane ", Records::lane_of(c.prior));
+  f.state = text(tell_.place(c.space, c.address), ": used by warp ", c.who.warp().index, " of ",
+                 c.who.cta().text(), " at ", f.other_line.text());
+  return f;
+}
+
+Finding Conflicts::mixed_words(const Conflict& c) {
   const bool plain_writes = c.strong ? c.prior_is_write : c.write;
   const bool strong_writes = c.strong ? c.write : c.prior_is_write;
   if (!plain_writes) {

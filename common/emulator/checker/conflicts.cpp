@@ -22,7 +22,8 @@ void Conflicts::keep_look(const Conflict& c) {
     look.rank = static_cast<uint16_t>(c.who.cta().cluster_rank);
     look.warp = static_cast<uint16_t>(c.who.warp().index);
   }
-  look.finding.state = tell_.place(c.space, c.address) + ": touched before by " + tell_.describe(c.prior);
+  if (look.finding.state.empty())
+    look.finding.state = tell_.place(c.space, c.address) + ": touched before by " + tell_.describe(c.prior);
   tell_.complete(look.finding, c.who, r.source);
   looks_.insert({load, std::move(look)});
 }

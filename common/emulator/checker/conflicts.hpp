@@ -108,6 +108,7 @@ class Conflicts {
   Finding read_ahead(const Conflict& c);
   Finding race_with_engine(const Conflict& c);
   Finding mixed(const Conflict& c);
+  Finding mixed_words(const Conflict& c);
   Finding same_place(const Conflict& c);
   void past_its_tile(const Conflict& c, Finding& f) const;
   bool told_by_another_lane(const Conflict& c) const;

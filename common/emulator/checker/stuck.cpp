@@ -2,8 +2,10 @@
 #include "emulator/checker/stuck.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
+#include "emulator/isa/access.hpp"
 #include "emulator/machine/deadlock.hpp"
 #include "emulator/machine/machine.hpp"
 
@@ -56,7 +58,56 @@ void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
     words(cause, f);
   else if (grid.polling)
     tell_grid(grid, f);
+  else
+    tell_polling(groups, f);
   places_.clear();
+}
+
+// The load of the loop that the lanes go round: the nearest one, first before where they are.
+const Inst* StuckRule::polling_load(const StuckGroup& g) {
+  constexpr uint32_t kFar = 32;
+  const auto& code = g.warp->program.code;
+  const auto is_load = [&](uint32_t pc) {
+    const Inst& in = code[pc];
+    return in.action == Action::load && (in.space == Space::global || in.space == Space::generic);
+  };
+  const uint32_t pc = g.group->pc, size = static_cast<uint32_t>(code.size());
+  for (uint32_t i = 0; i < kFar && i <= pc; ++i)
+    if (is_load(pc - i)) return &code[pc - i];
+  for (uint32_t i = pc + 1; i < std::min(size, pc + kFar); ++i)
+    if (is_load(i)) return &code[i];
+  return nullptr;
+}
+
+// Threads poll global memory, as at a barrier of the program's own between CTAs, and nobody is left who would change it.
+void StuckRule::tell_polling(const std::vector<StuckGroup>& groups, Finding& f) const {
+  const StuckGroup* polling = nullptr;
+  std::set<const Cta*> waiting;
+  for (const StuckGroup& g : groups) {
+    waiting.insert(&g.warp->cta);
+    if (!polling && polls(*g.group) && polling_load(g)) polling = &g;
+  }
+  if (!polling) return;
+  const Warp& w = *polling->warp;
+  const Inst& load = *polling_load(*polling);
+  const uint64_t address = lane_address({*polling->warp, load, __builtin_ctz(polling->group->mask)});
+  uint32_t value;
+  const std::byte* word = tell_.machine().memory.at(address, sizeof value);
+  if (!word) return;
+  std::memcpy(&value, word, sizeof value);
+  const uint64_t all = w.cta.config.grid.count(), gone = all - waiting.size();
+  f.line = tell_.line(load);
+  f.where = polling->warp->where(load, __builtin_ctz(polling->group->mask));
+  Teller::set_place(f, w.cta, w.index);
+  f.title =
+      text("a loop polls a word of global memory that nobody is left to change",
+           gone ? text(": ", gone, " of ", all, " CTAs ", gone == 1 ? "has" : "have", " returned") : "");
+  f.state = text(tell_.place(Space::global, address), " holds ", value, "; ", waiting.size(),
+                 waiting.size() == 1 ? " CTA waits" : " CTAs wait");
+  f.why = "Whoever was to change it has returned, or waits as well.";
+  f.hint =
+      "see who changes the word, how often, and to what: a barrier between CTAs takes as many arrivals as its counter is "
+      "compared with, every time";
 }
 
 // Threads that poll the grid's barrier, inside of cooperative groups: which CTAs do not come?

@@ -77,6 +77,8 @@ class StuckRule {
 
   void words(const StuckCause& cause, Finding& f);
   void tell_grid(const GridBarrier& grid, Finding& f) const;
+  static const Inst* polling_load(const StuckGroup& g);
+  void tell_polling(const std::vector<StuckGroup>& groups, Finding& f) const;
   void tell_counts(const StuckCause& cause, Finding& f);
   void tell_bytes(const StuckCause& cause, Finding& f);
   void tell_absent(const StuckCause& cause, Finding& f);
