@@ -179,9 +179,9 @@ def others():
     of_cycles = lambda r: f"{r['cycles']:,}, {r['counted']:,}: {100 * (r['cycles'] / r['counted'] - 1):+.0f} %" if r["counted"] else ""
     return (
         f"TFLOP/s predicted, recorded, and the error; for {counted[0]['m']} also the cycles ({machine(header)}; {header['sources']}). In TFLOP/s "
-        f"the error is {100 * sum(errors) / len(errors):.0f} % on the average, {100 * median(errors):.0f} % in the middle and {100 * max(errors):.0f} % at "
+        f"the error is {100 * sum(errors) / len(errors):.0f} % on the average, {100 * median(errors):.0f} % in the median and {100 * max(errors):.0f} % at "
         f"most; {within} of {len(errors)} are within 20 %. In cycles it is {100 * sum(cycles) / len(cycles):.0f} % on the average, "
-        f"{100 * median(cycles):.0f} % in the middle and {100 * max(cycles):.0f} % at most.\n\n"
+        f"{100 * median(cycles):.0f} % in the median and {100 * max(cycles):.0f} % at most.\n\n"
     ) + table(["kernel", "tile"] + [str(s) for s in sizes] + [f"cycles at {counted[0]['m']}"],
               [[f"{source} {kernel}", tile] + [said(at[source, kernel, tile, s]) if (source, kernel, tile, s) in at else "" for s in sizes]
                + [of_cycles(at[source, kernel, tile, counted[0]["m"]])] for source, kernel, tile in names])

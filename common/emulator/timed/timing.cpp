@@ -105,7 +105,7 @@ void Timing::on_launch_end(Machine&) {
     summary_.tensor_busy += sm.tensor_busy / end_ / static_cast<double>(sms_.size());
     summary_.waits_for_copies += sm.waits_for_copies / end_ / static_cast<double>(sms_.size());
   }
-  // What follows the kernel, such as the one that checks its result, does not take its place.
+  // A kernel without products behind it, such as one that checks its result, does not take its place.
   if (summary_.tensor_busy > 0 || shown_.tensor_busy == 0) shown_ = summary_;
   shown_.launches = summary_.launches;
   clear();
@@ -437,7 +437,7 @@ void Timing::issue_store(AsyncOp& op, WarpTime& w) {
   ranges_.clear();
   op.sources(ranges_);
   const MemoryRange& source = ranges_.front();
-  // What all lanes ask for alike with one instruction is stored once: it is an instruction of the warp.
+  // Lanes that ask for the same store with one instruction get it once: it is an instruction of the warp.
   const bool again = w.store == op.inst && w.store_asked == w.clock && !op.reduces() &&
                      w.store_source.address == source.address && w.store_source.owner == source.owner;
   if (!again) {

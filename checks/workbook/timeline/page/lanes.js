@@ -73,8 +73,10 @@ class LaneView {
     for (const top of this.tops.slice(1)) group.append(svg("line", { class: "grid", x1: 0, x2: total, y1: top - GAP / 2, y2: top - GAP / 2 }));
     const rough = 90 / this.unit(), ten = 10 ** Math.floor(Math.log10(rough));
     const step = Math.max(1, [1, 2, 5, 10].map((n) => n * ten).find((n) => n >= rough));
-    for (let value = 0; value <= this.run.end; value += step)
-      group.append(svg("text", { class: "axis", x: this.x(value + (this.run.unit === "step" ? .5 : 0)), y: 13, "text-anchor": value ? "middle" : "start" }, number(value + (this.run.unit === "step" ? 1 : 0))));
+    for (let value = 0; value <= this.run.end; value += step) {
+      const x = this.x(value + (this.run.unit === "step" ? .5 : 0));
+      group.append(svg("text", { class: "axis", x: Math.max(2, Math.min(x, total - 2)), y: 13, "text-anchor": !value ? "start" : x > total - 28 ? "end" : "middle" }, number(value + (this.run.unit === "step" ? 1 : 0))));
+    }
     return group;
   }
 
