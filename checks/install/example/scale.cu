@@ -1,9 +1,10 @@
 #include "scale.cuh"
 
-#include <cuda/ptx>
+#include <cstdint>
+
 #include <emulator/names.hpp>
 
-namespace ptx = cuda::ptx;
+#include "ptx.cuh"
 
 __device__ float scaled(float x);
 
@@ -19,11 +20,9 @@ __global__ void scale_kernel(const float* in, float* out) {
   EMU_NAME_SHARED(smem, tile, full_bar);
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(&smem.full_bar, 1);
-    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
-    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &smem.full_bar,
-                                   sizeof smem.tile);
-    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, smem.tile, in + blockIdx.x * kTile,
-                       sizeof smem.tile, &smem.full_bar);
+    ptx::fence_mbarrier_init();
+    ptx::mbarrier_arrive_expect_tx(&smem.full_bar, sizeof smem.tile);
+    ptx::cp_async_bulk(smem.tile, in + blockIdx.x * kTile, sizeof smem.tile, &smem.full_bar);
   }
   __syncthreads();  // the barrier is there for all
 #ifndef NO_WAIT
