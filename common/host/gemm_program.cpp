@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "emulator/names.hpp"
-#include "emulator/writer.hpp"
 #include "host/args.hpp"
 #include "host/cublaslt.hpp"
 #include "host/cuda_check.hpp"

@@ -341,6 +341,9 @@ TEST_CASE("bad values in the environment end the process before main, with statu
                              {"EMU_TIME_LIMIT", "-1"},
                              {"EMU_TIME_LIMIT", "0"},
                              {"EMU_TIME_LIMIT", "nan"},
+                             {"EMU_WINDOW", "some"},
+                             {"EMU_REGISTERS", "/dev/null"},
+                             {"EMU_REGISTERS", "/no/such/file"},
                              {"EMU_CHECK", "maybe"},
                              {"EMU_JSON", "/no/such/folder/report.json"},
                              {"EMU_JSON", ""}}) {
@@ -354,6 +357,7 @@ TEST_CASE("bad values in the environment end the process before main, with statu
                               {"EMU_SCHEDULE", "late"},
                               {"EMU_SCHEDULE", "random:7"},
                               {"EMU_TIME_LIMIT", "0.5"},
+                              {"EMU_WINDOW", "first"},
                               {"EMU_CHECK", "off"}}) {
     CAPTURE(good.value);
     CHECK(again(good.name, good.value).status == 0);

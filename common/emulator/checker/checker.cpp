@@ -1,8 +1,12 @@
 #include "emulator/checker/checker.hpp"
 
 #include "emulator/isa/access.hpp"
+#include "emulator/machine/wgmma.hpp"
 
 namespace emu::check {
+
+Checker::Checker() = default;
+Checker::~Checker() = default;
 
 // ---- launches, CTAs, threads
 
@@ -17,13 +21,17 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   cluster_.clear();
   seam_.begin(config.early);
   accesses_.clear();
+  conflicts_.begin();
   maps_.clear();
+  freed_maps_.begin();
   registers_.clear();
+  unset_registers_.launched(program);
   drain_.clear();
   collect_at_ = least_growth;
 }
 
 void Checker::on_launch_end(Machine&) {
+  conflicts_.end();
   seam_.keep(accesses_.global(), past_.records);
   past_.records.clear();
   accesses_.clear();
@@ -79,14 +87,14 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
       cluster_.used({w, in, l}, *e.owner[l]);
       cluster_.entered(accessor(w, in, 1u << l), *e.owner[l]);
     });
-  if (e.strong) {
-    accesses_.strong_access(e);
-    order_.strong_access(w, e);
-    if (w.cta.cluster->ctas.size() > 1) cluster_.told(w, e.mask);
-    return;
-  }
   const Accessor who = accessor(w, in, e.mask);
   accesses_.start();
+  if (e.strong) {
+    const uint32_t record = accesses_.strong_record(who, e);
+    order_.strong_access(w, e);
+    if (w.cta.cluster->ctas.size() > 1) cluster_.told(w, e.mask);
+    return accesses_.access(who, e, record);
+  }
   swizzles_.warp_reads(e, who);
   if (e.space == Space::global && e.kind != AccessKind::read && !maps_.empty())
     for_lanes(e.mask, [&](int l) { maps_.check_edit(accessor(w, in, 1u << l), e.addr[l], e.bytes); });
@@ -188,9 +196,15 @@ void Checker::on_async_issue(AsyncOp& op) {
   op.destinations(destinations);
   Operation o = past_.operations.issued(op, issuer, order_, tell_.event(), sources, destinations);
   if (o.read && op.kind != AsyncOp::Kind::wgmma) drain_.issued(*op.warp, o.lane, o.read_value, o.source);
+  if (op.map) freed_maps_.copy_issued(op, who);
   if (op.kind == AsyncOp::Kind::tensor_load) {
     swizzles_.copy_issued(destinations, o, who);
     boxes_.issued(op);
+  }
+  if (op.kind == AsyncOp::Kind::wgmma) {
+    const auto& mma = static_cast<const WgmmaOp&>(op);
+    o.a_start = mma.shape.a_in_registers ? 0 : mma.a.start;
+    o.b_start = mma.b.start;
   }
   const uint32_t index = mbarriers_.issued(o, op.barrier, who);
   op.observer_data = index;
@@ -209,6 +223,7 @@ void Checker::on_async_issue(AsyncOp& op) {
     op.warp->watchers.add(*this);  // on_instruction
     registers_.issued(op, who);
     swizzles_.wgmma_issued(op, who);
+    operands_.wgmma_issued(op, who);
   }
   Tag reads = writes;
   if (o.read) {  // "again" of an op record: the tag stands for the reading of its source

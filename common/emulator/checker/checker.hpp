@@ -11,16 +11,21 @@
 
 #include "emulator/checker/accesses.hpp"
 #include "emulator/checker/drain.hpp"
+#include "emulator/checker/freed_maps.hpp"
+#include "emulator/checker/operands.hpp"
 #include "emulator/checker/registers.hpp"
 #include "emulator/checker/stuck.hpp"
 #include "emulator/checker/swizzles.hpp"
 #include "emulator/checker/tensor_maps.hpp"
+#include "emulator/checker/unset_registers.hpp"
 #include "emulator/machine/observer.hpp"
 
 namespace emu::check {
 
 class Checker : public Observer {
  public:
+  Checker();
+  ~Checker() override;  // not here: whoever makes a checker would compile those of all the tables in it
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_launch_end(Machine&) override;
   void on_deadlock(const std::vector<StuckGroup>&, Finding&) override;
@@ -72,8 +77,11 @@ class Checker : public Observer {
   GridSeamRule seam_{tell_};
   AccessRule accesses_{past_, mbarriers_, conflicts_, proxies_, cluster_, seam_, unwritten_, tell_};
   TensorMapRule maps_{order_, past_, accesses_.global(), tell_};
+  FreedMapRule freed_maps_{tell_};
   SwizzleRule swizzles_{past_, accesses_, tell_};
+  OperandRule operands_{past_, accesses_, tell_};
   RegisterRule registers_{tell_};
+  UnsetRegisterRule unset_registers_{tell_};
   DrainRule drain_{boxes_, tell_};
   StuckRule stuck_{history_, boxes_, tell_};
 

@@ -127,6 +127,11 @@ bool Conflicts::fence_is_missing(const Conflict& c) const {
   return false;
 }
 
+// The reader's warp read together, and one lane of it that the later thread is ordered after has spoken for all of them.
+bool Conflicts::told_by_another_lane(const Conflict& c) const {
+  return c.write && !c.prior_is_write && c.space == Space::shared && past_.spoken_for(c.who, c.prior);
+}
+
 // Empty barriers of the CTA that nobody waits for, though they are there: "empty_bar[0], empty_bar[1]".
 std::string Conflicts::idle_barriers(const Cta& cta) const {
   std::string idle;

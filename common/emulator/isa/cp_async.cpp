@@ -2,6 +2,7 @@
 // arrive that follows them (9.7.13.15.15).
 #include <cstring>
 
+#include "emulator/isa/access.hpp"
 #include "emulator/isa/async_groups.hpp"
 #include "emulator/isa/shared_place.hpp"
 #include "emulator/machine/mbarrier.hpp"
@@ -84,7 +85,8 @@ Flow cp_async(Warp& w, const Inst& in, uint32_t mask) {
     op.source[l] = taken ? machine.memory.at(from, taken) : nullptr;
     op.destination[l] = w.cta.shared_at(static_cast<uint32_t>(to), op.size);
     if (taken && !op.source[l])
-      w.fault(in, l, Id::out_of_bounds, "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
+      w.fault(in, l, id_of_outside(machine.memory, from),
+              "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
               "the address is " + machine.memory.describe(from),
               "guard the copy, or pass a src-size of 0 for what lies outside");
     if (!op.destination[l])

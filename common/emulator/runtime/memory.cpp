@@ -106,7 +106,7 @@ void emu_name_memory(const void* device_memory, const char* name, uint64_t colum
   });
 }
 
-// Who wrote a byte of device memory in the last launch (emulator/writer.hpp).
+// Who wrote a byte of device memory in the last launch, in words that last until the next call; null: nobody that is known of.
 const char* emu_writer_of(const void* device_memory) {
   static std::string words;
   device_call([&](Context&) {

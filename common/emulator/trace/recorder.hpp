@@ -18,7 +18,8 @@ const char* name_of(GroupKind kind);  // "cp.async.bulk"
 
 class Recorder final : public Observer {
  public:
-  explicit Recorder(const Window& window) : window_(window) {}
+  explicit Recorder(const Window& window);
+  ~Recorder() override;
   // The launch that is kept so far, the running one included; null when there has been none.
   const Trace* trace() const;
 
