@@ -133,7 +133,6 @@ Finding Conflicts::race(const Conflict& c) {
   return f;
 }
 
-<<<<<<< HEAD
 // A store that several lanes have issued, or whose buffer another warp writes: hardly that was meant.
 void Conflicts::explain_source(const Conflict& c, Finding& f) const {
   const uint32_t index = past_.records.of(c.prior).detail;
@@ -185,7 +184,6 @@ Finding Conflicts::loaded_twice(const Conflict& c) {
   return f;
 }
 
-=======
 // The order that is missing is not what is wrong.
 void Conflicts::past_its_tile(const Conflict& c, Finding& f) const {
   const int32_t other = c.write ? c.who.inst->source : past_.records.of(c.prior).source;
@@ -258,7 +256,6 @@ std::string Conflicts::names_of_warp(const Conflict& c) const {
   return text("warp ", past_.records.of(c.prior).warp);
 }
 
->>>>>>> main
 Finding Conflicts::copy_not_waited_for(const Conflict& c) {
   Finding f = finding(
       c.write ? Id::overwritten_while_landing : Id::read_before_landed,
