@@ -16,7 +16,7 @@ from tree import TOOL
 from workbook import base, build
 from workbook.base import SKIPPED
 from workbook.grading import command, examples, handins, harness, judge, points
-from workbook.grading.sandbox import Limits, Sandbox
+from workbook.grading.sandbox import Limits, Sandbox, Usage, passed
 from workbook.lessons import exercise_text, lessons
 
 SOME = ("half_done", "other_words", "plain_loads", "forged_launch", "includes_a_secret", "ptx_include", "link_to_the_worked_file", "one_gigabyte",
@@ -50,6 +50,11 @@ class Limited(unittest.TestCase):
     def test_a_process_that_never_ends(self):
         self.assertIn("of CPU time", self.run_in("while :; do :; done", cpu_s=1).why)
         self.assertIn("stopped after 1 s", self.run_in("sleep 100", wall_s=1).why)
+
+    def test_a_busy_machine_makes_nobody_late(self):
+        late = lambda queued_s: passed(Usage(), Limits(wall_s=10), 25, queued_s)
+        self.assertEqual((late(16), late(14)), ("", "stopped after 10 s"))
+        self.assertEqual(passed(Usage(), Limits(wall_s=10), 1000, 995), "stopped after 10 s")
 
     def test_output_without_end(self):
         done = self.run_in("yes", output=1 << 20)
