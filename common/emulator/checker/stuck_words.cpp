@@ -180,8 +180,9 @@ void StuckRule::tell_counts(const StuckCause& cause, Finding& f) {
     f.hint =
         text("initialise ", bar.name(), " for all arrivals of one use: ", with_commas(log.unseen_arrivals));
     std::string passed_over;  // barriers of other stages, on which nobody has ever arrived
+    const std::string initialised = tell_.line(bar.init_source).text();
     for (const auto& [address, other] : bar.cta->mbarriers)
-      if (other.valid && &other != &bar && other.init_source == bar.init_source &&
+      if (other.valid && &other != &bar && tell_.line(other.init_source).text() == initialised &&
           history_.of(other).ever.arrivals.empty())
         passed_over += (passed_over.empty() ? "" : ", ") + other.name();
     if (!passed_over.empty()) {
