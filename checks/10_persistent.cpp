@@ -15,6 +15,8 @@ const std::vector<std::string> kFewSms = {"--sms", "8"};
 
 TEST_CASE("right when every CTA computes several tiles") {
   for (const Size& size : {kManyTiles, Size{264, 520, 328}}) run_right({size, kFewSms});
+  // A main loop of one K tile hides half of the result of the tile before.
+  run_right({{520, 256, 64}, {"--sms", "2"}});
 }
 
 TEST_CASE("right under every schedule when every CTA computes several tiles") {

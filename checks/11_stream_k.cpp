@@ -32,6 +32,8 @@ TEST_CASE("right when every CTA computes several tiles") {
   for (const char* shape : kShapes) {
     for (const Size& size : {kManyTiles, Size{520, 256, 328}}) run_right({size, on_sms("4", shape)});
   }
+  // A main loop of one K tile hides half of the result of the tile before.
+  run_right({{520, 256, 64}, on_sms("2", "128x256")});
 }
 
 TEST_CASE("right under every schedule when every CTA computes several tiles, and when they are split") {

@@ -108,6 +108,21 @@ TEST_CASE("the impostors are named") {
   CHECK(classified(half) == "partly-written");
 }
 
+TEST_CASE("a box that nobody has written is named: its rows and columns, inside of its tile") {
+  std::vector<uint16_t> got = make(right_value);
+  const auto hole = [&] {
+    const Result result{got, world().want, M, N, tolerance_for(K, false)};
+    const Hole h = first_hole(result, kTile, kTile);
+    return std::vector<int>{h.row, h.col, h.rows, h.cols};
+  };
+  CHECK(hole() == std::vector<int>{0, 0, 0, 0});
+  for (int row = 3; row < 7; ++row)
+    for (int col = 8; col < kTile; ++col) got[row * N + col] = kPoison;
+  CHECK(hole() == std::vector<int>{3, 8, 4, kTile - 8});
+  for (int row = 3; row < M; ++row) std::fill_n(got.begin() + row * N, N, kPoison);
+  CHECK(hole() == std::vector<int>{3, 0, kTile - 3, kTile});
+}
+
 TEST_CASE("a wrong order of 16-byte chunks is named, for each operand and for the output") {
   const auto swizzled = [](int k, int row) { return k ^ (row % 8 * 8); };
   CHECK(classified(make([&](int r, int c) {

@@ -68,7 +68,7 @@ def refuse(outcome, name):
 
 def to_ptx(sandbox, source):
     """The PTX text of a source, as bytes. Raises Refused."""
-    made = "/tmp/kernel.ptx"
+    made = "kernel.ptx"  # in the private folder in which the command begins, also without a sandbox
     done = sandbox.run(shell([*nvcc(), "-ptx", f"{FOLDER}/{source.name}", "-o", made], ["exec", "cat", made]), LIMITS,
                        [(source.parent, FOLDER), *sources(), *toolkit()])
     if done.code or done.why:
@@ -80,7 +80,7 @@ def to_ptx(sandbox, source):
 
 def assembled(sandbox, folder):
     """What ptxas says of `folder`/kernel.ptx: its resource report and remarks; '' where it says nothing."""
-    done = sandbox.run([inside(program.linking()["NVCC"]), "-arch=sm_90a", "-cubin", f"{FOLDER}/kernel.ptx", "-Xptxas", "-v", "-o", "/tmp/kernel.cubin"],
+    done = sandbox.run([inside(program.linking()["NVCC"]), "-arch=sm_90a", "-cubin", f"{FOLDER}/kernel.ptx", "-Xptxas", "-v", "-o", "kernel.cubin"],
                        LIMITS, [(folder, FOLDER), *toolkit()])
     return (done.output + done.errors)[:1 << 20].decode("utf-8", "replace")
 
@@ -92,10 +92,10 @@ def launches(sandbox, source, calls):
     libraries = [base.BUILD / "checks/grading/liblaunch_claim.a", Path(made["LAB_HOST"]), Path(made["EMULATOR"])]
     build = [(path, f"/libraries/{path.name}") for path in libraries]
     wraps = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
-    link = [inside(made["CXX"]), "/tmp/made.o", "-o", "/tmp/claim", wraps, *(name for _, name in build),
+    link = [inside(made["CXX"]), "made.o", "-o", "claim", wraps, *(name for _, name in build),
             *filter(None, made["LIBRARIES"].split(";"))]
-    script = shell([*nvcc(), "-c", f"{FOLDER}/{source.name}", "-o", "/tmp/made.o"], link, ["echo"], ["echo", "== made"])
-    runs = "\n".join(f"echo; echo == {i}; timeout {CALL_S} /tmp/claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0"
+    script = shell([*nvcc(), "-c", f"{FOLDER}/{source.name}", "-o", "made.o"], link, ["echo"], ["echo", "== made"])
+    runs = "\n".join(f"echo; echo == {i}; timeout {CALL_S} ./claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0"
                      for i, call in enumerate(calls))
     done = sandbox.run([*script[:2], f"{script[2]}\n{runs}"], LIMITS, [(source.parent, FOLDER), *sources(), *build, *toolkit()])
     said = done.output.decode("utf-8", "replace")

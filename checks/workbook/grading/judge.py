@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 import tempfile
 import threading
 import xml.etree.ElementTree as xml
@@ -24,6 +25,7 @@ from workbook.grading.sandbox import INSIDE, Limits
 from workbook.nvcc import registers
 from workbook.run import run
 
+ANOTHER = "its kernel is not the lesson's: the name differs, or the parameters do"
 HOST_CASE = "the host code hands the kernel what the lesson asks for"
 PLACE = "/judge"  # of the judged kernel, the worked program and its check in a sandbox
 LIMITS = Limits(cpu_s=90, wall_s=900, memory=2 << 30)
@@ -202,6 +204,8 @@ class Judge:
         """What a person reads of a failed case: its first failing run, told as `make check` does."""
         first = said.run
         own(first.emu, source)
+        if first.errors and first.errors[0]["id"] == "ptx-file":
+            return self.another_kernel(lesson, see[0][0] / "kernel.ptx")
         if not first.errors and first.verdict not in ("right", "todo") and first.command:
             again = self.sandbox.run([f"{PLACE}/hand-in/{lesson.name}.emu", *first.command[1:]], LIMITS, see,
                                      environment={k: v for k, v in first.environment.items() if k in ("EMU_SCHEDULE", "EMU_CHECK")})
@@ -210,6 +214,13 @@ class Judge:
         if first.verdict == "right" and not first.errors:
             lines = [check.short_claim(said.message), *([""] + lines if lines else [])]
         return [line.replace(str(source), source.name) for line in text_of(lines or [said.message])]
+
+    @staticmethod
+    def another_kernel(lesson, ptx):
+        """What is said where the lesson's program finds none of its kernels in a hand-in."""
+        plain = lambda names: report_names(sorted(n.decode() for n in names))[:4]
+        return text_of([ANOTHER, "", *(f"  handed in   {name}" for name in plain(program.kernels(ptx)) or ["none"]),
+                        *(f"  the lesson  {name}" for name in plain(program.kernels_of_program(lesson.program("emu"))))])
 
     # ---- the host code
 
@@ -241,6 +252,15 @@ class Judge:
                     raise Stop("the worked program does not say what it launches", ("where", str(lesson.solution)), ("try", "make clean, then again"))
                 self.claims[lesson.name] = found
             return self.claims[lesson.name]
+
+
+def report_names(mangled):
+    """Names as the source has them, where the system can tell."""
+    try:
+        done = subprocess.run(["c++filt"], input="\n".join(mangled), stdout=subprocess.PIPE, universal_newlines=True, timeout=60)
+        return done.stdout.splitlines()
+    except (OSError, subprocess.TimeoutExpired):
+        return mangled
 
 
 # Sizes at which host code is asked what it launches: one tile, ragged ones, and more tiles than a GPU has multiprocessors.
@@ -381,7 +401,7 @@ def judge_blank(judge, lesson, blank, whole, text):
 SOURCE_LINE = re.compile(r"^(\s*>?\s+)(\d+)( \| )(.*)$")
 
 
-TELLS = re.compile(r"[a-z]+(-[a-z0-9]+)+: |data-race|deadlock|wrong numbers|right numbers|TODO |the check was |tensor map of |the grid |a CTA |parameter "
+TELLS = re.compile(r"[a-z]+(-[a-z0-9]+)+: |its kernel is not|data-race|deadlock|wrong numbers|right numbers|TODO |the check was |tensor map of |the grid |a CTA |parameter "
                    r"|the dynamic shared memory |the program ends before ")
 
 

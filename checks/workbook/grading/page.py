@@ -17,9 +17,9 @@ table { border-collapse: collapse; margin: .8rem 0 } th, td { padding: .3rem .6r
 .right { color: var(--right) } .part { color: var(--part) } .wrong { color: var(--wrong) } .none { color: var(--none) }
 pre { background: #f6f7f9; border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; overflow-x: auto; font-size: 13px;
   line-height: 1.45 } section { border-top: 2px solid var(--line); margin-top: 1.6rem; padding-top: .2rem }
-p.part { white-space: pre-wrap; overflow-wrap: anywhere }
 .bar { display: inline-block; width: 7rem; height: .6rem; background: #e8ebf0; border-radius: 3px; overflow: hidden; vertical-align: middle }
 .bar i { display: block; height: 100%; background: var(--right) }
+@media (max-width: 40rem) { .bar { display: none } th, td { padding: .3rem .25rem } td { overflow-wrap: anywhere } }
 summary { cursor: pointer; color: var(--dim) } .big { font-size: 1.25rem; font-weight: 600 }
 """
 e = html.escape
@@ -103,7 +103,7 @@ def handin_page(said, handin):
             body.append(f"<p>{e(r['why'])}</p>")
         if r["lines"]:
             body.append(f"<pre>{e(chr(10).join(r['lines']))}</pre>")
-        body += [f'<p class="part">{e(text)}</p>' for text in r["remarks"]]
+        body += [f'<pre class="part">{e(text)}</pre>' if "\n" in text else f'<p class="part">{e(text)}</p>' for text in r["remarks"]]
         body += blanks(r) + cases(r) + ["</section>"]
     return document(handin["title"], body)
 

@@ -22,6 +22,7 @@ from workbook.run import clean_environment
 
 INSIDE = "/workbook"  # the checkout, as far as it can be seen in there
 POLL_S = 0.03
+BUSY = 20  # so many times a limit of wall time may be spent waiting for a processor
 USERS = 61000  # the superuser's sandboxes run as these users, one for each that runs at a time, which own nothing
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
@@ -30,7 +31,7 @@ TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 class Limits:
     """What a command may use; what it and all it has started use together, where that can be."""
     cpu_s: float = 30
-    wall_s: float = 120
+    wall_s: float = 120         # without the time for which it waited for a processor
     memory: int = 3 << 30       # resident
     processes: int = 40
     file: int = 64 << 20        # bytes of each file, and of the private folder /tmp
@@ -175,8 +176,9 @@ class Usage:
     memory: int = 0
 
 
-def usage(root):
-    """What a process and all below it use now, with the CPU time of those that they have waited for."""
+def usage(root, queued):
+    """What a process and all below it use now, with the CPU time of those that they have waited for. queued: {process: seconds for
+    which it was ready to run and had no processor}, which this adds to."""
     total, waiting = Usage(), [root]
     while waiting:
         pid = waiting.pop()
@@ -187,20 +189,22 @@ def usage(root):
             total.processes += 1
             for task in os.listdir(f"/proc/{pid}/task"):
                 waiting += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+            queued[pid] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
         except (OSError, ValueError, IndexError):
-            pass  # it has ended
+            pass  # it has ended, or the kernel keeps no account of its queues
     return total
 
 
-def passed(used, limits, began):
-    """The limit that is passed, in words; '' where none is."""
+def passed(used, limits, elapsed_s, queued_s):
+    """The limit that is passed, in words; '' where none is. A machine that is busy with other work makes nobody late, up to a point."""
     if used.cpu_s > limits.cpu_s:
         return f"stopped after {limits.cpu_s:g} s of CPU time"
     if used.memory > limits.memory:
         return f"stopped at {limits.memory >> 20} MiB of memory"
     if used.processes > limits.processes:
         return f"stopped at {limits.processes} processes"
-    return f"stopped after {limits.wall_s:g} s" if time.monotonic() - began > limits.wall_s else ""
+    late = elapsed_s - min(queued_s, BUSY * limits.wall_s) > limits.wall_s
+    return f"stopped after {limits.wall_s:g} s" if late else ""
 
 
 def watched(command, limits, environment, watch, cwd, sandbox):
@@ -210,7 +214,7 @@ def watched(command, limits, environment, watch, cwd, sandbox):
                                    stderr=subprocess.PIPE, start_new_session=True)
     except OSError as problem:
         raise Stop(f"cannot run {command[0]}", ("why", problem.strerror))
-    began, why, most = time.monotonic(), "", Usage()
+    began, why, most, queued = time.monotonic(), "", Usage(), {}
     kept = {process.stdout: bytearray(), process.stderr: bytearray()}
     unread = set(kept)
     try:
@@ -225,9 +229,9 @@ def watched(command, limits, environment, watch, cwd, sandbox):
                 time.sleep(POLL_S if process.poll() is None else 0)
             if process.poll() is not None and not select.select(list(unread), [], [], 0)[0]:
                 break
-            used = usage(process.pid)
+            used = usage(process.pid, queued)
             most = max(most, used, key=lambda u: u.cpu_s)
-            why = why or passed(used, limits, began) or (watch() if watch else "") or ("interrupted" if sandbox.stopping else "")
+            why = why or passed(used, limits, time.monotonic() - began, sum(queued.values())) or (watch() if watch else "") or ("interrupted" if sandbox.stopping else "")
     finally:
         kill(process)
     output, errors = (bytes(kept[p][:limits.output]) for p in (process.stdout, process.stderr))

@@ -2,6 +2,7 @@
 
 Some of checks/grading/examples are judged; ALL=1: all of them, and every deliberate bug of the lessons as a hand-in."""
 
+import contextlib
 import json
 import os
 import signal
@@ -14,9 +15,9 @@ from pathlib import Path
 from tree import TOOL
 
 from workbook import base, build
-from workbook.base import SKIPPED
-from workbook.grading import command, examples, handins, harness, judge, points
-from workbook.grading.sandbox import Limits, Sandbox
+from workbook.base import SKIPPED, Stop
+from workbook.grading import command, compiler, examples, handins, harness, judge, points
+from workbook.grading.sandbox import Limits, Outcome, Sandbox, Usage, passed
 from workbook.lessons import exercise_text, lessons
 
 SOME = ("half_done", "other_words", "plain_loads", "forged_launch", "includes_a_secret", "ptx_include", "link_to_the_worked_file", "one_gigabyte",
@@ -51,6 +52,11 @@ class Limited(unittest.TestCase):
         self.assertIn("of CPU time", self.run_in("while :; do :; done", cpu_s=1).why)
         self.assertIn("stopped after 1 s", self.run_in("sleep 100", wall_s=1).why)
 
+    def test_a_busy_machine_makes_nobody_late(self):
+        late = lambda queued_s: passed(Usage(), Limits(wall_s=10), 25, queued_s)
+        self.assertEqual((late(16), late(14)), ("", "stopped after 10 s"))
+        self.assertEqual(passed(Usage(), Limits(wall_s=10), 1000, 995), "stopped after 10 s")
+
     def test_output_without_end(self):
         done = self.run_in("yes", output=1 << 20)
         self.assertIn("of output", done.why)
@@ -83,6 +89,30 @@ def command_line(pid):
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+class Recording:
+    """In a sandbox's place: keeps the commands, and runs none."""
+    without = True
+
+    def __init__(self):
+        self.words = []
+
+    def run(self, words, *_, **__):
+        self.words += words
+        return Outcome(-9, b"", b"")
+
+
+class Shared(unittest.TestCase):
+    def test_no_command_writes_where_another_hand_in_without_a_sandbox_would_write(self):
+        sandbox, source = Recording(), Path("/elsewhere/04_tma_single_stage.cu")
+        build.prepare("solutions.04_tma_single_stage.emu", "launch_claim")
+        for make in (lambda: compiler.to_ptx(sandbox, source), lambda: compiler.assembled(sandbox, source.parent),
+                     lambda: compiler.launches(sandbox, source, [["--m", "8"]])):
+            with contextlib.suppress(compiler.Refused, Stop):
+                make()
+        self.assertIn("claim", " ".join(sandbox.words))
+        self.assertNotIn("/tmp", " ".join(sandbox.words))
 
 
 class Judged(unittest.TestCase):

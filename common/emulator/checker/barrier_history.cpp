@@ -85,7 +85,7 @@ void BarrierHistory::copied(const Warp& w, const Operation& op, const Mbarrier& 
 
 void BarrierHistory::passed(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t complete) {
   PassedWaits& waits = entry(log(bar).waits, w, in.source);
-  ++waits.count;
+  waits.again = waits.count++ > 0 && waits.complete == complete;
   waits.complete = complete;
   latest_[&w] = {&bar, in.source, complete};
 }

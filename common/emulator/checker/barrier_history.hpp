@@ -31,6 +31,7 @@ struct PassedWaits {
   int32_t source = -1;
   uint64_t count = 0;
   uint64_t complete = 0;  // the latest answer: phases below this are complete
+  bool again = false;     // the one before was the same
 };
 
 // Something that is kept for a whole barrier, and for its running phase and the one before.

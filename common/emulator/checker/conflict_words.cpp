@@ -60,11 +60,7 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
     case Kind::load_not_waited_for:
       return load_not_waited_for(c, cause);
     case Kind::load_over_load:
-      return finding(
-          Id::overwritten_while_landing,
-          "a copy overwrites a stage whose previous copy nobody is known to have waited for",
-          "The thread that issues this copy is not ordered after the completion of the copy before it.",
-          "wait until the stage has been read: an empty barrier, or a barrier of the CTA, between the two");
+      return loaded_twice(c);
     case Kind::global_overwritten:
       return global_overwritten(c);
     case Kind::source_reused: {
@@ -76,6 +72,7 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
           "commit the store's group, wait_group.read in the issuing thread, then a barrier, then reuse the "
           "buffer");
       explain_group(c, f);
+      explain_source(c, f);
       return f;
     }
     case Kind::read_ahead:
@@ -133,6 +130,57 @@ Finding Conflicts::race(const Conflict& c) {
     return f;
   }
   fence_story(c, f);
+  return f;
+}
+
+// A store that several lanes have issued, or whose buffer another warp writes: hardly that was meant.
+void Conflicts::explain_source(const Conflict& c, Finding& f) const {
+  const uint32_t index = past_.records.of(c.prior).detail;
+  const Operation& store = past_.operations[index];
+  const auto by_another_lane = [&](uint32_t other) {
+    if (other == 0 || other >= past_.operations.count()) return false;
+    const Operation& o = past_.operations[other];
+    return o.source == store.source && o.cluster == store.cluster && o.rank == store.rank &&
+           o.warp == store.warp && o.turn == store.turn && o.lane != store.lane && o.from == store.from;
+  };
+  if (by_another_lane(index - 1) || by_another_lane(index + 1)) {
+    f.title =
+        text("shared memory is overwritten while a store may still be reading it: several lanes of warp ",
+             store.warp, " have issued the store of ", tell_.line(store.source).brief(), ", each for itself");
+    f.why =
+        "cp.async.bulk is executed by every lane that comes to it, and a lane's wait_group knows of its own stores only.";
+    f.hint = "let one lane of the warp, the one that waits, issue the store and commit it (elect.sync)";
+  } else if (c.who.warp().index != store.warp || c.who.cta().cluster_rank != store.rank) {
+    f.hint += text("; or give warp ", store.warp, " and ",
+                   c.who.warp().index == store.warp ? "this one" : text("warp ", c.who.warp().index),
+                   " a buffer each");
+  }
+}
+
+// Two copies to one place: of the same phase, of stages that are taken for one another, or with nothing between them.
+Finding Conflicts::loaded_twice(const Conflict& c) {
+  const Operation &before = *past_.operation(c.prior), &now = *c.who.op;
+  Finding f = finding(
+      Id::overwritten_while_landing,
+      "a copy overwrites a stage whose previous copy nobody is known to have waited for",
+      "The thread that issues this copy is not ordered after the completion of the copy before it.",
+      "wait until the stage has been read: an empty barrier, or a barrier of the CTA, between the two");
+  if (!before.barrier || !now.barrier) return f;
+  if (before.barrier != now.barrier) {
+    f.title = text("two copies write the same place: the one before completes on ", tell_.barrier_of(before),
+                   ", this one on ", tell_.barrier_of(now));
+    f.why = text("Whoever waits for ", tell_.barrier_of(now), " knows nothing of the bytes that complete on ",
+                 tell_.barrier_of(before), ".");
+    f.hint =
+        "a stage has a place and a barrier of its own: give both the same index; where the place is meant, wait until it "
+        "has been read";
+  } else if (before.done == now.done && before.done_value == now.done_value) {
+    f.title = text("two copies of one phase of ", tell_.barrier_of(now), " write the same place");
+    f.why = "Both land before the phase is complete, in any order: what remains is the one box or the other.";
+    if (before.rank != now.rank)
+      f.why += text(" One is from CTA ", before.rank, " of the cluster, the other from CTA ", now.rank, ".");
+    f.hint = "give each box of the stage a place of its own";
+  }
   return f;
 }
 

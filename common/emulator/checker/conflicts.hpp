@@ -101,6 +101,8 @@ class Conflicts {
   Finding copy_not_waited_for(const Conflict& c);
   Finding stage_overwritten(const Conflict& c);
   Finding load_not_waited_for(const Conflict& c, const Cause& cause);
+  void explain_source(const Conflict& c, Finding& f) const;
+  Finding loaded_twice(const Conflict& c);
   Finding stored_twice(const Conflict& c);
   std::string names_of_store(const Operation& op) const;
   std::string names_of_warp(const Conflict& c) const;

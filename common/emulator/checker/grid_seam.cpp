@@ -50,7 +50,7 @@ std::string GridSeamRule::writer(uint64_t address) {
     const Record& r = records_.of(single);
     const auto cta = ctas_.find({r.cluster, r.rank});
     if (words.empty() && r.source >= 0 && cta != ctas_.end())
-      words = text(cta->second, " warp ", r.warp, ", at ", lines_[r.source].text());
+      words = text(cta->second, " warp ", r.warp, ", at ", lines_[r.source].brief());
   });
   return words;
 }

@@ -150,6 +150,11 @@ void StuckRule::link_places() {
       const std::set<const Warp*> here = warps_of(log.running.arrivals);
       for (const Warp* w : warps_of(place.bar->phase > 0 ? log.before.arrivals : log.ever.arrivals))
         if (!here.count(w)) wanted.insert(w);
+      if (place.bar->tx_count > 0)  // those whose copies of the phase before have brought bytes, too
+        for (const NamingCopies& copies : log.before.copies)
+          if (std::none_of(log.running.copies.begin(), log.running.copies.end(),
+                           [&](const NamingCopies& c) { return c.warp == copies.warp; }))
+            wanted.insert(copies.warp);
       if (place.bar->pending > 0 && !place.bar->tx_count)  // those who are kept from arriving
         for (const StuckPlace& other : places_)
           if (!other.bar && &other.groups[0]->warp->cta == place.bar->cta && arrives_later(*other.groups[0]))

@@ -179,6 +179,19 @@ void StuckRule::tell_counts(const StuckCause& cause, Finding& f) {
         "stage, waits pass too early or ask for a phase that never comes.";
     f.hint =
         text("initialise ", bar.name(), " for all arrivals of one use: ", with_commas(log.unseen_arrivals));
+    std::string passed_over;  // barriers of other stages, on which nobody has ever arrived
+    const std::string initialised = tell_.line(bar.init_source).text();
+    for (const auto& [address, other] : bar.cta->mbarriers)
+      if (other.valid && &other != &bar && tell_.line(other.init_source).text() == initialised &&
+          history_.of(other).ever.arrivals.empty())
+        passed_over += (passed_over.empty() ? "" : ", ") + other.name();
+    if (!passed_over.empty()) {
+      f.title = text(plural(log.unseen_arrivals, "arrival"), " came on ", bar.name(),
+                     " between two waits, and none on ", passed_over);
+      f.why = text("They are initialised at the same line, each for ", bar.initial,
+                   " arrivals per use of its own stage: one gets those of all.");
+      f.hint = "arrive on the barrier of the stage that was read: which index does not move on?";
+    }
     add_init(bar, f);
     add_arrivals(log.before.arrivals.empty() ? log.ever.arrivals : log.before.arrivals, f);
     return;
@@ -344,8 +357,20 @@ void StuckRule::explain_arrival(const Warp& w, const Mbarrier& bar, Finding& f) 
     if (other.valid && &other != &bar && history_.of(other).waits.empty() &&
         !history_.of(other).tells_of_copies)
       idle += (idle.empty() ? "" : ", ") + other.name();
-  if (idle.empty()) return;
   const LatestWait* latest = history_.latest_wait(w);
+  if (latest && latest->bar != &bar)
+    for (const PassedWaits& passed : history_.of(*latest->bar).waits)
+      if (passed.warp == &w && passed.source == latest->source && passed.again) {
+        const std::string name = latest->bar->name();
+        f.title += text(": the wait for ", name, " in front of it has passed twice for the same phase");
+        f.why =
+            text("By its parity that wait asks for a phase that was complete the last time, too; ", name,
+                 " has come to phase ", latest->bar->phase, " since, and nobody had to arrive in between.");
+        f.hint = text("flip the parity of the wait for ", name, " once per use of the stage");
+        f.related.insert(f.related.begin(), {"the wait for " + name, tell_.line(latest->source)});
+        return;
+      }
+  if (idle.empty()) return;
   f.why += text("; nobody waits for ", idle,
                 latest ? text(" (the latest wait of this warp was for ", latest->bar->name(), ")") : "");
 }
