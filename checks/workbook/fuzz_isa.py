@@ -58,7 +58,7 @@ def slots(line):
 
 def of_gpu(seed, first, count):
     """What the GPU computes, and OPEN where it depends on whether the code is optimised."""
-    usual, plain = (hashes(GPU, seed, first, count, "--optimise", level) for level in (4, 0))
+    usual, plain = (hashes(GPU, seed, first, count, "--optimise", level) for level in (3, 0))
     broken = [number for number in usual if "!" in (usual[number], plain[number])]
     if broken:
         raise Stop(f"programs {', '.join(map(str, broken))} of seed {seed} fail or do not end on the GPU", code=WRONG)

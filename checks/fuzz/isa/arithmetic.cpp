@@ -1,4 +1,6 @@
 // Statements of one straight line: an instruction of the table, chains of carries, packed moves, constants.
+#include <algorithm>
+#include <cstdio>
 #include <functional>
 
 #include "table.hpp"
@@ -59,6 +61,8 @@ std::string divisor(Writer& w, const std::string& type) {
 std::string operand(Writer& w, const std::string& what, const Chosen& c) {
   if (what == "amount")
     return w.random.percent(30) ? std::to_string(w.random.below(70)) : w.from_pool(Pool::amount, 32);
+  if (what == "place")  // bfe, bfi: ptxas 13.0 computes some constants beyond the word wrongly
+    return w.random.percent(30) ? std::to_string(w.random.below(32)) : w.from_pool(Pool::amount, 32);
   if (what == "imm8") return std::to_string(w.random.below(256));
   if (what == "divisor") return divisor(w, c.types[0]);
   if (what == "exact") return w.from_pool(c.has("ftz") ? Pool::exact_ftz : Pool::exact, 32);
@@ -84,6 +88,23 @@ std::string operand(Writer& w, const std::string& what, const Chosen& c) {
                            : what[0] >= '0' && what[0] <= '9' ? c.types[static_cast<size_t>(what[0] - '0')]
                                                               : what;
   return w.source(type);
+}
+
+// Whether it depends on the order of its sources, or on whether the instruction stays one, which NaN comes out: the compiler
+// changes that.
+bool chooses_nan(const std::string& opcode, const Chosen& c) {
+  static const std::vector<std::string> kTwo = {"add", "sub", "mul", "fma", "mad", "div", "min", "max"};
+  static const std::vector<std::string> kOne = {"neg", "abs"};
+  if (c.types.empty()) return false;
+  const std::string& type = c.types[0];
+  const auto in = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), opcode) != names.end();
+  };
+  if (opcode == "cvt")
+    return c.types.size() == 2 && (type == "f64" || type == "f32") && c.types[1][0] != 'u' &&
+           c.types[1][0] != 's';
+  return (type == "f64" && in(kTwo)) || ((type == "f64" || type == "f32") && in(kOne)) ||
+         (type == "f32" && (opcode == "min" || opcode == "max"));
 }
 
 std::string other_predicate(Writer& w, const std::string& p) {
@@ -122,11 +143,14 @@ void write_instruction(Writer& w) {
     if (bits == 8) bits = w.random.percent(50) ? 32 : w.random.percent(50) ? 16 : 64;
     destination = w.any(bits);
   }
+  // Not set and testp: ptxas 13.0 expands a guarded one to instructions of which some have no guard.
   std::string guard;
-  if (w.random.percent(12)) guard = "@" + w.predicate_source() + " ";
+  if (w.random.percent(12) && form.opcode != "set" && form.opcode != "testp")
+    guard = "@" + w.predicate_source() + " ";
   std::string text = guard + c.name + " " + destination + (second.empty() ? "" : "|" + second);
   for (const std::string& s : sources) text += ", " + s;
   w.line(text);
+  if (chooses_nan(form.opcode, c)) w.one_nan(destination, bits);
   w.keep(destination, bits);
   if (!second.empty()) w.keep(second, 1);
 }

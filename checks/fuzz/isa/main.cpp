@@ -17,7 +17,7 @@ struct Options {
   uint64_t seed = 1, from = 0, count = 0;
   std::string against, keep;
   std::set<unsigned> without;
-  unsigned optimise = 4, step = 1;
+  unsigned optimise = 3, step = 1;
   bool show = false, values = false;
 };
 
@@ -147,6 +147,7 @@ int fuzz(Options o) {
       if (line.size() == want.size() && different(want, line).empty()) return;
       if (++wrong <= 20) tell(o, programs[i], tasks[i].number, want, line, results);
     });
+    std::fflush(stdout);
   }
   if (compares)
     std::printf("%llu programs, %llu threads, %llu results: %llu programs differ from %s\n",
@@ -200,7 +201,8 @@ int main(int argc, char** argv) try {
 } catch (const fuzz_isa::Broken& broken) {
   std::printf("%llu !\n", static_cast<unsigned long long>(broken.number));
   std::fflush(stdout);
-  std::fprintf(stderr, "fuzz_isa: program %llu: %s\n", static_cast<unsigned long long>(broken.number), broken.what());
+  std::fprintf(stderr, "fuzz_isa: program %llu: %s\n", static_cast<unsigned long long>(broken.number),
+               broken.what());
   std::_Exit(3);  // a kernel that runs for ever would be waited for
 } catch (const std::exception& e) {
   std::fprintf(stderr, "fuzz_isa: %s\n", e.what());

@@ -177,6 +177,10 @@ void write_atomic(Writer& w) {
     w.keep(d, bits);
   }
   w.line("ld", space, ".b", bits, " ", result, ", ", address);
+  if (type == "f64") {  // which NaN an atomic hands on is not known
+    w.one_nan(result, bits);
+    w.line("st", space, ".b", bits, " ", address, ", ", result);
+  }
   w.keep(result, bits);
 }
 

@@ -6,6 +6,7 @@ namespace {
 
 void registers(Writer& w) {
   w.line(".reg .pred %p<", kPredicates, ">");
+  w.line(".reg .pred %nan");
   w.line(".reg .b16 %h<", kHalves, ">");
   w.line(".reg .b32 %r<", kWords, ">");
   w.line(".reg .b64 %d<", kDoubles, ">");

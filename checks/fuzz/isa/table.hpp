@@ -2,7 +2,7 @@
 //
 // A pattern is written as in the emulator's table of forms: `a|b` is a required choice, `[a|b]` an optional one.
 // Operands, the destination first: a type; `v16`, `v32`: b16, b32, never a constant; `0`, `1`, `2`: the first, second, third type among the modifiers; `w`: twice as
-// wide as the first; `amount`: a shift or position; `imm8`; `divisor`: of the first type, neither 0 nor -1; `lane`: 0 to 31;
+// wide as the first; `amount`: a shift; `place`: a position or length; `imm8`; `divisor`: of the first type, neither 0 nor -1; `lane`: 0 to 31;
 // `exact`, `exact_f16`, `exact_bf16`, `power`, `small`: see Pool; `pred`: a predicate; `pair`: two predicates p|q, `one`: one, or two in half of the cases; `last`: a
 // predicate that .and, .or and .xor take, where one of them is given; `both`: a register and a predicate d|p.
 #pragma once

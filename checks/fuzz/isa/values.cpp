@@ -40,7 +40,7 @@ uint64_t real(Format f, Random& random) {
     return sign | exponent << f.mantissa | (mantissa & fraction);
   };
   const uint64_t any = random.bits();
-  switch (random.below(16)) {
+  switch (random.below(18)) {
     case 0:
       return sign;
     case 1:
@@ -68,6 +68,10 @@ uint64_t real(Format f, Random& random) {
     case 10:
     case 11:
       return number(bias - 4 + random.below(9), any);
+    case 16:  // the smallest normal numbers, and just below 1: products that are subnormal before they are rounded
+      return number(1 + random.below(2), random.percent(40) ? 0 : random.percent(50) ? fraction : any);
+    case 17:
+      return number(bias - 1, random.percent(60) ? fraction - random.below(3) : any);
     case 12:  // products and quotients that leave the range
       return number(random.percent(50) ? bias / 2 + random.below(4) : bias + bias / 2 + random.below(4), any);
     default:

@@ -44,8 +44,16 @@ std::string Writer::from_pool(Pool pool, unsigned bits) {
   return name;
 }
 
+void Writer::one_nan(const std::string& name, unsigned bits) {
+  line("setp.nan.f", bits, " %nan, ", name, ", ", name);
+  line("@%nan mov.b", bits, " ", name, bits == 64 ? ", 0x7FF8000000000000" : ", 0x7FC00000");
+}
+
 std::string Writer::constant(const std::string& type) {
-  const uint64_t value = value_of(pool_of(type), random);
+  uint64_t value = value_of(pool_of(type), random);
+  // A NaN that is known to the compiler is handed on in other ways than one that is not.
+  if (type == "f32" && (value & 0x7FFFFFFF) > 0x7F800000) value = 0x7F800000;
+  if (type == "f64" && (value & INT64_MAX) > 0x7FF0000000000000) value = 0x7FF0000000000000;
   if (type == "f32") return hex(value, "0f%08llX");
   if (type == "f64") return hex(value, "0d%016llX");
   const unsigned bits = bits_of(type);

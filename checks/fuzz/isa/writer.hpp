@@ -64,6 +64,9 @@ class Writer {
   // Keeps what a register has: in a slot of its own, or, in a function, in what it returns.
   void keep(const std::string& name, unsigned bits);
 
+  // A NaN of 32 or 64 bits becomes the canonical one.
+  void one_nan(const std::string& name, unsigned bits);
+
   static Pool pool_of(const std::string& type);
   bool is_function() const { return is_function_; }
 

@@ -26,7 +26,7 @@ elif "--values" in options:
     print("0 1 1\\n1 5", "6" if bad and "1" not in without else "5")
 else:
     for number in range(first, first + count):
-        print(number, "aaaa" + ("bbbb" if not bad or number % 2 else "cccc") + ("dddd" if not unsteady or value("--optimise", "4") == "4" else "eeee"))
+        print(number, "aaaa" + ("bbbb" if not bad or number % 2 else "cccc") + ("dddd" if not unsteady or value("--optimise", "3") == "3" else "eeee"))
 '''
 
 
