@@ -61,7 +61,9 @@ TEST_CASE("vshl, vshr: clamped or wrapped amounts, saturation, and a second oper
               if (saturate) t = std::clamp(t, to.lowest(), to.highest());
               const Wide c = to.value(r[2]);
               // Compared with all its bits, as 64-bit numbers with the result's sign (as an H200 does it).
-              const auto order = [&](Wide v) { return to_signed ? v : Wide{static_cast<uint64_t>(v)}; };
+              const auto order = [&](Wide v) {
+                return to_signed ? Wide{static_cast<int64_t>(v)} : Wide{static_cast<uint64_t>(v)};
+              };
               return static_cast<uint64_t>(second == ".add"   ? t + c
                                            : second == ".min" ? (order(t) < c ? t : c)
                                            : second == ".max" ? (order(t) < c ? c : t)
