@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "emulator/machine/tensor_map.hpp"
+#include "host/tensor_map_problems.hpp"
 #include "recorded/tensor_map_rules.hpp"
 
 using lab::TensorMapSpec;

@@ -21,13 +21,18 @@ EMULATOR, GPU = BUILD / "checks" / "fuzz_isa", BUILD / "checks" / "fuzz_isa.gpu"
 SEED, PROGRAMS = 1, 2400  # of the record
 OPEN = "----"
 BROKEN = 3  # exit code
+LIMIT_S = 300  # of a process; it takes seconds
 PART = 48  # programs of a process, three modules
 SHOWN = 10  # mismatches that are made small
 
 
 def call(program, *options):
     """What it prints. With exit code 3 the last line is "NUMBER !": the program that failed or did not end."""
-    done = subprocess.run([str(program), *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    try:
+        done = subprocess.run([str(program), *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise Stop(f"{shown(program)} did not end in {LIMIT_S} s", ("where", " ".join(map(str, options))),
+                   ("why", "a driver may take for ever to compile a module"), ("try", "another --seed, or programs --from elsewhere"), code=WRONG)
     if done.returncode not in (OK, WRONG, BROKEN):
         raise Stop(f"{shown(program)} failed", ("why", done.stderr.strip()[-2000:]), ("where", " ".join(map(str, options))), code=WRONG)
     return done.stdout

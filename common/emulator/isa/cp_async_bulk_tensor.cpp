@@ -170,6 +170,7 @@ void decode_load(Decoder& d, const Match& m, Inst& in) {
     in.flags |= kMulticast;
   }
   if (policy) d.source(d.operand(3u + multicast), Type::b64);
+  in.action = Action::bulk_fill;
   in.exec = load;
 }
 
@@ -185,6 +186,7 @@ void decode_store(Decoder& d, const Match& m, Inst& in) {
   if (policy) d.source(d.operand(2), Type::b64);
   for (uint32_t i = 0; i < std::size(kOps); ++i)
     if (m.has(kOps[i])) in.flags |= (i + 1) << kOpShift;
+  in.action = Action::bulk_copy;
   in.exec = store;
 }
 
@@ -197,6 +199,7 @@ void decode_prefetch(Decoder& d, const Match& m, Inst& in) {
   decode_map(d, m, d.operand(0), coordinates, in);
   extra.refs.insert(extra.refs.end(), coordinates.begin(), coordinates.end());
   if (policy) d.source(d.operand(1), Type::b64);
+  in.action = Action::bulk_copy;
   in.exec = prefetch;
 }
 

@@ -49,6 +49,13 @@ bool gather(const CUtensorMap* map, cuuint32_t rank, const cuuint64_t* sizes, co
   return why.empty();
 }
 
+// Of the memory that a map is encoded for; 0: it is none of the device's.
+uint32_t allocation_of(uint64_t address) {
+  Context& context = Context::instance();
+  std::lock_guard<std::recursive_mutex> lock(context.mutex);
+  return context.memory().serial_at(address);
+}
+
 // What the driver takes although it is hardly meant.
 void advise(const rules::TensorMapArguments& arguments) {
   for (const rules::Broken& broken : rules::broken_rules(arguments)) {
@@ -259,14 +266,15 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   std::string why;
   int code = emu::kTensorMapInvalidValue;
   if (gather(map, rank, sizes, strides, box, element_strides, a, why))
-    code = emu::encode_tensor_map(map, a, &why);
+    code = emu::encode_tensor_map(map, a, &why, allocation_of(a.address));
   if (code == emu::kTensorMapSuccess) advise(a);
   return tensor_map_result("cuTensorMapEncodeTiled", code, why);
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   std::string why;
-  int code = emu::replace_tensor_map_address(map, reinterpret_cast<uint64_t>(address), &why);
+  const uint64_t to = reinterpret_cast<uint64_t>(address);
+  const int code = emu::replace_tensor_map_address(map, to, &why, allocation_of(to));
   return tensor_map_result("cuTensorMapReplaceAddress", code, why);
 }
 
