@@ -32,6 +32,7 @@
 ## make plots                  draw what you have measured beside what is recorded, into plots/mine
 ## make bench-emulator         the emulator's speed on one core
 ## make fuzz                   random pipelines, and mistakes in them; ARGS="--count N --seed S"
+## make fuzz-isa               random PTX programs against what an H200 computed; ARGS="--seed S --count N": others, on a Hopper GPU and the emulator
 ## make fuzz-ptx               PTX, fat binaries, tensor maps, the environment and JSON, changed at random, with sanitizers; ARGS="--seconds 60"
 ## make record                 record the answers of a Hopper GPU anew (needs one)
 ## make record-bugs            record what a Hopper GPU shows of each bug anew (needs one)
@@ -54,7 +55,7 @@ override WORKBOOK := @sh checks/workbook/start.sh
 .DEFAULT_GOAL := help
 .SUFFIXES:
 commands := help run predict next status check try trace test grade handout install bench plots fuzz record setup build clean
-.PHONY: $(commands) grade-merge doctor bench-emulator fuzz-ptx record-bugs record-bench record-plots format format-check distclean
+.PHONY: $(commands) grade-merge doctor bench-emulator fuzz-isa fuzz-ptx record-bugs record-bench record-plots format format-check distclean
 
 $(commands):
 	$(WORKBOOK) $@
@@ -71,6 +72,9 @@ grade-merge:
 
 bench-emulator:
 	$(WORKBOOK) bench-emulator $(ARGS)
+
+fuzz-isa:
+	$(WORKBOOK) $@
 
 # A build of its own: the sanitizers are in all of it. Not optimised, since that takes them ten times as long.
 fuzz-ptx: export BUILD_DIR := $(or $(BUILD_DIR),build)-asan

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, ladder, lessons
+from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, fuzz_isa, ladder, lessons
 from workbook import oldest_ptx, one_file, pages, predict, recorded, report, student, trace
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, handed_out, paragraph, shown
 from workbook.program import DoesNotCompile
@@ -115,7 +115,7 @@ def instructors(name, words):
 
 
 # What needs a worked program, a bug or the project's own tests.
-NOT_HANDED_OUT = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-ptx", "plots", "record", "bugs",
+NOT_HANDED_OUT = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-isa", "fuzz-ptx", "plots", "record", "bugs",
                   "format", "quotes", "pages", "exercise", "timelines", "oldest-ptx", "pipeline", "compare")
 
 
@@ -186,9 +186,10 @@ def parser():
     add("grade-merge", lambda o: instructors("merge", words()), "the results of the shards that ARGS names, into OUT")
     add("handout", lambda o: instructors("hand_out", words()), "the course's folder without its answers, into OUT; LESSONS=01,02")
     add("fuzz", lambda o: fuzz(words()), "random pipelines, and mistakes in them; options in ARGS")
+    add("fuzz-isa", lambda o: fuzz_isa.fuzz(words()), "random PTX programs against what a Hopper GPU computes; options in ARGS")
     add("fuzz-ptx", lambda o: fuzz_ptx(words()), "what is handed over from outside, changed at random; options in ARGS")
     add("install", lambda o: install(env("PREFIX")), "the emulator for other projects, into the folder PREFIX")
-    add("record", lambda o: recorded.record(), "record the answers of a Hopper GPU")
+    add("record", lambda o: recorded.record() or fuzz_isa.record(), "record the answers of a Hopper GPU")
     add("compare", lambda o: recorded.compare(o.name, o.program), "an emulator build with its record", "name", "program")
     add("pipeline", lambda o: pipeline(o.program), "a right program under every schedule", "program")
     add("oldest-ptx", lambda o: oldest_ptx.assemble(), "the lessons' PTX for the assembler of CUDA 12.4")

@@ -102,6 +102,19 @@ TEST_CASE("atom, red: add of f16, bf16 and the packed types rounds each half and
   both("add.noftz.bf16x2", 4, 0x3F800001, 0x40000001, 0x40400002);
 }
 
+TEST_CASE("atom.v2: a register that is a source and a destination") {
+  Options o;
+  o.in_words = 4;
+  o.out_words = 4;
+  const auto out = Runner().run(
+      "ld.global.v2.f32 {%f1, %f2}, [%in+8];\n"
+      "atom.global.add.v2.f32 {%f2, %f1}, [%in], {%f1, %f2};\n"
+      "st.global.v2.f32 [%out], {%f2, %f1};\nld.global.v2.f32 {%f3, %f4}, [%in];\n"
+      "st.global.v2.f32 [%out+8], {%f3, %f4};",
+      {0x3F800000, 0x40000000, 0x40400000, 0x40800000}, o);
+  CHECK(out == std::vector<uint32_t>{0x3F800000, 0x40000000, 0x40800000, 0x40C00000});  // 1, 2; 1 + 3, 2 + 4
+}
+
 TEST_CASE("atom.v2, atom.v4, red.v4 of f32; min of v2 f16x2") {
   Options o;
   o.in_words = 8;

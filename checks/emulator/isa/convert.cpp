@@ -211,6 +211,17 @@ TEST_CASE("cvt: integral values of the same format, .sat, .ftz, .relu, .satfinit
     }
 }
 
+TEST_CASE("cvt.ftz: a NaN becomes canonical on its way; f32 to f16 flushes nothing") {
+  const auto nan = [](uint64_t v) { return [v](const Row&) { return v; }; };
+  check_table("cvt.ftz.f64.f32 $d, $a;", 8, {4}, {{0xFF800001}, {0x7FC12345}}, nan(0x7FFFFFFFE0000000));
+  check_table("cvt.ftz.f32.bf16 $d, $a;", 4, {2}, {{0xFFFE}, {0x7F81}}, nan(0x7FFFFFFF));
+  check_table("cvt.f32.bf16 $d, $a;", 4, {2}, {{0xFFFE}, {0x7F81}}, [](const Row& r) { return r[0] << 16; });
+  check_table("cvt.rp.ftz.f16.f32 $d, $a;", 2, {4}, {{1}, {0x80000001}, {0}},
+              [](const Row& r) { return r[0] == 1 ? 1u : r[0] >> 16; });
+  check_table("cvt.rm.ftz.f16.f32 $d, $a;", 2, {4}, {{1}, {0x80000001}},
+              [](const Row& r) { return r[0] == 1 ? 0u : 0x8001u; });
+}
+
 TEST_CASE("cvt: f16x2 and bf16x2 take the first source in the upper half") {
   auto x = values(kF32);
   std::vector<Row> rows;

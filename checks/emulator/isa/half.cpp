@@ -160,6 +160,13 @@ TEST_CASE("add.ftz.f16 flushes subnormal sources and results, add.f16 keeps them
               [](const Row& r) { return r[0] & 0x8000; });
 }
 
+TEST_CASE("mul.ftz.f16 flushes a product that rounding would make the smallest normal number") {
+  const std::vector<Row> rows = {{0x0400, 0x3BFF}, {0x8400, 0x3BFF}};
+  check_table("mul.rn.f16 $d, $a, $b;", 2, {2, 2}, rows, [](const Row& r) { return r[0]; });
+  check_table("mul.rn.ftz.f16 $d, $a, $b;", 2, {2, 2}, rows, [](const Row& r) { return r[0] & 0x8000; });
+  check_table("mul.rn.ftz.sat.f16 $d, $a, $b;", 2, {2, 2}, {{0x8400, 0xBBFF}}, [](const Row&) { return 0; });
+}
+
 TEST_CASE("neg, abs, min, max of f16 and bf16") {
   for (const Format& f : {kF16, kBf16}) {
     auto rows = cross({values(f), values(f)});

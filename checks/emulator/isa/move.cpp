@@ -51,3 +51,14 @@ TEST_CASE("cvta and isspacep: generic addresses of shared and local memory") {
       {}, o);
   CHECK(out == std::vector<uint32_t>{77, 88, 5, 1024});
 }
+
+TEST_CASE("isspacep.const: constants, not all of global memory") {
+  Options o;
+  o.declarations = ".const .align 4 .u32 table[4] = {1, 2, 3, 4};\n";
+  const auto out = Runner().run(
+      "mov.u64 %rd1, table;\ncvta.const.u64 %rd2, %rd1;\nisspacep.const %p1, %rd2;\nisspacep.const %p2, %out;\n"
+      "selp.u32 %r1, 1, 0, %p1;\nselp.u32 %r2, 1, 0, %p2;\nst.global.v2.u32 [%out], {%r1, %r2};",
+      {}, o);
+  CHECK(out[0] == 1);
+  CHECK(out[1] == 0);
+}

@@ -59,12 +59,22 @@ TEST_CASE("vshl, vshr: clamped or wrapped amounts, saturation, and a second oper
               const unsigned by = wrap ? r[1] & 31 : std::min<unsigned>(static_cast<unsigned>(r[1]), 32);
               Wide t = left ? from.value(r[0]) * (Wide{1} << by) : from.value(r[0]) >> by;
               if (saturate) t = std::clamp(t, to.lowest(), to.highest());
-              t = to.value(static_cast<uint32_t>(t));
               const Wide c = to.value(r[2]);
+              // Compared with all its bits, as 64-bit numbers with the result's sign (as an H200 does it).
+              const auto order = [&](Wide v) {
+                return to_signed ? Wide{static_cast<int64_t>(v)} : Wide{static_cast<uint64_t>(v)};
+              };
               return static_cast<uint64_t>(second == ".add"   ? t + c
-                                           : second == ".min" ? std::min(t, c)
-                                           : second == ".max" ? std::max(t, c)
+                                           : second == ".min" ? (order(t) < c ? t : c)
+                                           : second == ".max" ? (order(t) < c ? c : t)
                                                               : t);
             });
           }
+}
+
+TEST_CASE("vshr.sat: the saturated word counts as signed when it is compared") {
+  // As ptxas compiles it: a u32 with its top bit set is above every c.
+  check_table("vshr.u32.u32.u32.sat.wrap.max $d, $a, $b, $c;", 4, {4, 4, 4},
+              {{0x80000000, 0, 0xFFFFFFFF}, {0x80000000, 1, 0xFFFFFFFF}},
+              [](const Row& r) { return r[1] ? 0xFFFFFFFF : 0x80000000; });
 }

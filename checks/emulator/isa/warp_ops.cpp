@@ -148,6 +148,15 @@ TEST_CASE("vote.sync: member masks of one instruction are served apart") {
   for (uint32_t l = 0; l < 32; ++l) CHECK(out[l] == (l % 2 ? 0xAAAAAA00u : 0x55555500u));
 }
 
+TEST_CASE("vote.sync: a lane that is here with another member mask has not come yet") {
+  // Lanes 0 to 15 vote among themselves first, then at the same instruction with all.
+  auto out = warp(
+      "setp.lt.u32 %p1, %t, 16;\nselp.b32 %r3, 0xFFFF, 0xFFFFFFFF, %p1;\nsetp.ge.u32 %p2, %t, 8;\n"
+      "MEET: vote.sync.ballot.b32 %r10, %p2, %r3;\n"
+      "setp.eq.u32 %p3, %r3, 0xFFFFFFFF;\n@%p3 bra END;\nmov.b32 %r3, 0xFFFFFFFF;\nbra MEET;\nEND:");
+  for (uint32_t v : out) CHECK(v == 0xFFFFFF00u);
+}
+
 TEST_CASE("shfl.sync by a lane outside its member mask is reported") {
   Options o;
   o.threads = 32;

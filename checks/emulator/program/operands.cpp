@@ -42,6 +42,8 @@ TEST_CASE("constant expressions have the values that ptxas gives them") {
                                                    {"(-7 % 4) - 3 > 0", 1},
                                                    {"(~7) / 2", 0x7ffffffffffffffc},
                                                    {"(-7 & -1) / 2", -3},
+                                                   {"(1 ? -8 : 7U) >> 1", -4},
+                                                   {"(0 ? -8 : -8U) >> 1", 0x7ffffffffffffffc},
                                                    {"-1 > 0U", 1},
                                                    {"-1 > 0", 0},
                                                    {"(.u64) -5 > 3", 1},

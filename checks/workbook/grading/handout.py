@@ -21,7 +21,7 @@ PARTS = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", ".gitignore", "requir
          "checks/support/", "checks/workbook/", "lessons/CMakeLists.txt", "solutions/CMakeLists.txt", "lessons/words.md", "plots/")
 WITHOUT = ("checks/workbook/tests/", "checks/workbook/grading/")
 SECTIONS = ("doctest", "lessons")  # of checks/CMakeLists.txt
-COMMANDS = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-ptx", "plots", "record", "record-bugs",
+COMMANDS = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-isa", "fuzz-ptx", "plots", "record", "record-bugs",
             "record-bench", "record-plots", "format", "format-check")
 ANSWER = re.compile(r"<details><summary>Answer</summary>.*?</details>\n?", re.S)
 FENCE = re.compile(r"(?:<!-- (?:quote|listing|output) [^\n]*-->\n)?```\w*\n(.*?)```\n", re.S)

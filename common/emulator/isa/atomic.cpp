@@ -122,9 +122,9 @@ struct Pair {  // f16x2, bf16x2: each half by itself
   }
 };
 
-// One location: d is kNoRef for red.
+// One location; returns what was there.
 template <class Op, class T>
-void update(Warp& w, int l, bool global, std::byte* bytes, Ref d, Ref b, Ref c) {
+T update(Warp& w, int l, bool global, std::byte* bytes, Ref b, Ref c) {
   T old;
   std::memcpy(&old, bytes, sizeof old);
   T operand = read_lane<T>(w, b, l), third = c == kNoRef ? T{} : read_lane<T>(w, c, l);
@@ -133,10 +133,10 @@ void update(Warp& w, int l, bool global, std::byte* bytes, Ref d, Ref b, Ref c) 
     std::memcpy(bytes, &value, sizeof value);
     ++w.machine.effects;
   }
-  if (d != kNoRef) write_lane(w, d, l, old);
+  return old;
 }
 
-// Scalar: d, b, c in the instruction. Vector: extra->refs holds count x {d, b}.
+// d is kNoRef for red. Scalar: d, b, c in the instruction. Vector: extra->refs holds count x {d, b}.
 template <class Op, class T>
 Flow atomic(Warp& w, const Inst& in, uint32_t mask) {
   Places at;
@@ -149,13 +149,18 @@ Flow atomic(Warp& w, const Inst& in, uint32_t mask) {
   observe_access(w, in, mask, at, bytes, AccessKind::atomic, in.flags & kAcquire, in.flags & kRelease);
   for (uint32_t m = mask; m; m &= m - 1) {
     int l = __builtin_ctz(m);
+    const bool global = at.space[l] == Space::global;
     if (in.count == 1) {
-      update<Op, T>(w, l, at.space[l] == Space::global, at.bytes[l], in.d, in.b, in.c);
+      const T old = update<Op, T>(w, l, global, at.bytes[l], in.b, in.c);
+      if (in.d != kNoRef) write_lane(w, in.d, l, old);
       continue;
     }
+    // All sources are read before a destination is written: a register may be both.
+    T old[8];
     for (unsigned i = 0; i < in.count; ++i)
-      update<Op, T>(w, l, at.space[l] == Space::global, at.bytes[l] + i * sizeof(T), in.extra->refs[2 * i],
-                    in.extra->refs[2 * i + 1], kNoRef);
+      old[i] = update<Op, T>(w, l, global, at.bytes[l] + i * sizeof(T), in.extra->refs[2 * i + 1], kNoRef);
+    for (unsigned i = 0; i < in.count; ++i)
+      if (const Ref d = in.extra->refs[2 * i]; d != kNoRef) write_lane(w, d, l, old[i]);
   }
   return Flow::next;
 }

@@ -190,17 +190,22 @@ void decode_cvta(Decoder& d, const Match& m, Inst& in) {
 }
 
 // isspacep.space p, a
+constexpr uint32_t kOwnCta = 1, kConstant = 2;  // Inst::flags
 Flow isspacep(Warp& w, const Inst& in, uint32_t mask) {
-  auto a = w.lanes<uint64_t>(in.a);
+  auto address = w.lanes<uint64_t>(in.a);
   uint32_t result = 0;
   uint64_t window = window_of(in.space);
   for_lanes(mask, [&](int l) {
-    uint64_t top = a[l] & kWindowMask;
+    uint64_t top = address[l] & kWindowMask;
     bool is =
         window ? top == window : top != kSharedWindow && top != kLocalWindow;  // parameters lie in global
-    if (in.flags && is) {  // shared::cta: the executing CTA's own window
+    if (in.flags & kConstant) {  // constants lie in global memory, too
+      const Allocation* a = w.machine.memory.find(address[l], 1);
+      is = a && a->constant;
+    }
+    if (in.flags & kOwnCta && is) {  // shared::cta: the executing CTA's own window
       uint32_t offset;
-      is = w.machine.shared_owner(w.cta, a[l] & 0xFFFFFFFFu, &offset) == &w.cta;
+      is = w.machine.shared_owner(w.cta, address[l] & 0xFFFFFFFFu, &offset) == &w.cta;
     }
     result |= is ? 1u << l : 0;
   });
@@ -211,7 +216,9 @@ void decode_isspacep(Decoder& d, const Match& m, Inst& in) {
   in.exec = isspacep;
   in.cls = Class::address;
   in.space = space_named(m.slots[0]);
-  in.flags = m.slots[0] == "shared" || m.slots[0] == "shared::cta";
+  in.flags = m.slots[0] == "const"                                   ? kConstant
+             : m.slots[0] == "shared" || m.slots[0] == "shared::cta" ? kOwnCta
+                                                                     : 0;
   in.d = d.predicate_destination(d.operand(0));
   in.a = d.source(d.operand(1), Type::u64);
 }

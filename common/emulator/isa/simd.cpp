@@ -48,7 +48,8 @@ Flow parts(Warp& w, const Inst& in, uint32_t mask) {
     uint32_t merged = 0, sum = c[l];
     for (int shift = 0; shift < 32; shift += kBits) {
       int32_t t = Op::of(part(a[l], shift, in.flags & kSignedA), part(b[l], shift, in.flags & kSignedB));
-      if (in.flags & kSat) t = std::clamp(t, low, high);
+      // The saturated word counts as signed below (as ptxas compiles it): a u32 with its top bit set is above any c.
+      if (in.flags & kSat) t = static_cast<int32_t>(std::clamp(t, low, high));
       merged |= (static_cast<uint32_t>(t) & kField) << shift;
       sum += static_cast<uint32_t>(t);
     }
@@ -79,15 +80,15 @@ Flow shift(Warp& w, const Inst& in, uint32_t mask) {
     const uint32_t by = in.flags & kWrap ? b[l] & 31 : std::min(b[l], 32u);
     int64_t t = in.flags & kSignedA ? static_cast<int32_t>(a[l]) : static_cast<int64_t>(a[l]);
     t = kLeft ? static_cast<int64_t>(static_cast<uint64_t>(t) << by) : t >> by;
-    if (in.flags & kSat) t = std::clamp(t, low, high);
-    const auto word = [&](uint32_t v) {
-      return is_signed ? static_cast<int32_t>(v) : static_cast<int64_t>(v);
-    };
-    const int64_t first = word(static_cast<uint32_t>(t)), second = word(c[l]);
-    d.set(l, static_cast<uint32_t>(kSecond == Second::add   ? first + second
-                                   : kSecond == Second::min ? std::min(first, second)
-                                   : kSecond == Second::max ? std::max(first, second)
-                                                            : first));
+    // The saturated word counts as signed below (as ptxas compiles it): a u32 with its top bit set is above any c.
+    if (in.flags & kSat) t = static_cast<int32_t>(std::clamp(t, low, high));
+    // min and max compare what was shifted before it is cut to a word, both with the sign of the result's type.
+    const int64_t second = is_signed ? static_cast<int32_t>(c[l]) : static_cast<int64_t>(c[l]);
+    const bool less = is_signed ? t < second : static_cast<uint64_t>(t) < static_cast<uint64_t>(second);
+    d.set(l, static_cast<uint32_t>(kSecond == Second::add   ? t + second
+                                   : kSecond == Second::min ? (less ? t : second)
+                                   : kSecond == Second::max ? (less ? second : t)
+                                                            : t));
   });
   return Flow::next;
 }

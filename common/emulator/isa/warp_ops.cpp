@@ -49,20 +49,20 @@ Flow meet(Warp& w, const Inst& in, uint32_t mask, F&& f) {
     f(mask);
     return Flow::next;
   }
+  for (uint32_t m = mask; m; m &= m - 1)
+    if (const int l = __builtin_ctz(m); !(members[l] >> l & 1)) left_out({w, in, l}, members[l]);
   uint32_t complete = 0;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    const int l = __builtin_ctz(m);
-    if (!(members[l] >> l & 1)) left_out({w, in, l}, members[l]);
-    if (w.all_here(members[l])) complete |= 1u << l;
-  }
-  if (complete == 0) return Flow::converge;
-  for (uint32_t left = complete; left;) {
+  for (uint32_t left = mask; left;) {
     const uint32_t wanted = members[__builtin_ctz(left)];
     const uint32_t group = lanes_where(left, [&](int l) { return members[l] == wanted; });
+    left &= ~group;
+    // A fellow that is here with another mask has not come yet.
+    if (!w.all_here(wanted) || (wanted & mask & ~group)) continue;
     w.machine.observers.tell(&Observer::on_warp_sync, w, in, group);
     f(group);
-    left &= ~group;
+    complete |= group;
   }
+  if (complete == 0) return Flow::converge;
   return complete == mask ? Flow::next : stay(w, mask & ~complete);
 }
 

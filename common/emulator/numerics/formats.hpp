@@ -161,6 +161,7 @@ struct F16 {
   static uint16_t flush(uint16_t h) { return h & 0x7C00 ? h : h & 0x8000; }
   static bool is_nan(uint16_t h) { return (h & 0x7FFF) > 0x7C00; }
   static constexpr uint16_t kNan = 0x7FFF, kOne = 0x3C00, kLargest = 0x7BFF;
+  static constexpr double kSmallestNormal = 0x1p-14;
 };
 
 struct BF16 {
@@ -169,6 +170,7 @@ struct BF16 {
   static uint16_t flush(uint16_t h) { return h & 0x7F80 ? h : h & 0x8000; }
   static bool is_nan(uint16_t h) { return (h & 0x7FFF) > 0x7F80; }
   static constexpr uint16_t kNan = 0x7FFF, kOne = 0x3F80, kLargest = 0x7F7F;
+  static constexpr double kSmallestNormal = 0x1p-126;
 };
 
 // a + b, rounded to odd: the exact sum when a double holds it, else the neighbour whose last bit is 1. Rounding that

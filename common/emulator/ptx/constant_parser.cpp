@@ -1,7 +1,7 @@
 // Constant expressions (PTX ISA 4.5): what they mean is what ptxas computes for them.
 //
 // Integers have 64 bits, signed or unsigned. If either side of an operator is unsigned, so is the result; ~ and % are
-// always unsigned, comparisons and logical operators signed. Reals know + - * / and comparisons, and do not mix with
+// always unsigned, comparisons and logical operators signed; ?: is what it chooses. Reals know + - * / and comparisons, and do not mix with
 // integers. A literal 0f.. takes no operator.
 #include <cstring>
 
@@ -193,7 +193,7 @@ Constant Parser::parse_constant() {
   expect(":");
   const Constant no = parse_constant();
   if (condition.is_real || yes.is_real || no.is_real) error_at(at, "'?' takes integers");
-  return integer_constant(condition.bits ? yes.bits : no.bits, yes.is_unsigned || no.is_unsigned);
+  return condition.bits ? yes : no;
 }
 
 }  // namespace emu
