@@ -146,7 +146,8 @@ const Rule kShape[] = {
      }},
     {Per::map, kDriver, [](const Map& m, unsigned) { return !m.im2col || (m.rank >= 3 && m.rank <= 5); },
      [](const Map& m, unsigned) -> Words {
-       return {named("tensorRank", m.rank), "images have 3 to 5 dimensions: C, W, N; C, W, H, N; or C, W, H, D, N",
+       return {named("tensorRank", m.rank),
+               "images have 3 to 5 dimensions: C, W, N; C, W, H, N; or C, W, H, D, N",
                "give a dimension that is not there the size 1"};
      }},
 };
@@ -207,6 +208,11 @@ const Rule kRefused[] = {
      [](const Map& m, unsigned i) -> Words {
        return {named("globalDim", i, m.size[i]), "a tensor has 1 to 2^32 elements along a dimension",
                m.size[i] == 0 ? "skip the copy where there is nothing to copy" : "split the tensor"};
+     }},
+    {Per::corner, kDriver, [](const Map& m, unsigned i) { return m.size[i + 1] < kMaxImageSize; },
+     [](const Map& m, unsigned i) -> Words {
+       return {named("globalDim", i + 1, m.size[i + 1]),
+               "an image has fewer than 2^31 pixels along a dimension", "split the image"};
      }},
     {Per::stride, kDriver, [](const Map& m, unsigned i) { return m.stride_bytes[i] % alignment(m) == 0; },
      [](const Map& m, unsigned i) -> Words {
@@ -271,12 +277,11 @@ const Rule kRefused[] = {
      },
      [](const Map& m, unsigned) -> Words {
        const uint32_t span = tensor_map_swizzle_span(m.swizzle);
-       return {
-           named_inner_box(m),
-           "with the " + str(span) + "-byte swizzle the inner dimension of a box is at most " + str(span) +
-               " bytes",
-           std::string("make ") + inner_name(m) + " at most " + str(span / tensor_map_type(m.type).bytes) +
-               ", and use more copies"};
+       return {named_inner_box(m),
+               "with the " + str(span) + "-byte swizzle the inner dimension of a box is at most " +
+                   str(span) + " bytes",
+               std::string("make ") + inner_name(m) + " at most " +
+                   str(span / tensor_map_type(m.type).bytes) + ", and use more copies"};
      }},
     {Per::dimension, kDriver,
      [](const Map& m, unsigned i) {

@@ -16,7 +16,7 @@ struct TensorMapArguments {
   uint64_t address = 0;
   uint64_t size[5] = {1, 1, 1, 1, 1};
   uint64_t stride_bytes[4] = {0, 0, 0, 0};  // [i]: the step of dimension i + 1
-  uint32_t box[5] = {1, 1, 1, 1, 1};  // of cuTensorMapEncodeTiled
+  uint32_t box[5] = {1, 1, 1, 1, 1};        // of cuTensorMapEncodeTiled
   uint32_t element_stride[5] = {1, 1, 1, 1, 1};
   int interleave = 0, swizzle = 0, l2_promotion = 0, oob_fill = 0;
   bool im2col = false;  // of cuTensorMapEncodeIm2col, which has these instead of a box:
@@ -36,7 +36,9 @@ const TensorMapType& tensor_map_type(int type);  // 0 .. 15
 // 32, 64 or 128 bytes; 0 without a swizzle, and for a code that is none of Hopper's.
 uint32_t tensor_map_swizzle_span(int swizzle);
 
-constexpr uint64_t kMaxTensorSize = uint64_t{1} << 32;    // elements along a dimension
+constexpr uint64_t kMaxTensorSize = uint64_t{1} << 32;  // elements along a dimension
+constexpr uint64_t kMaxImageSize = uint64_t{1}
+                                   << 31;  // of dimensions 1 .. rank - 2 in im2col mode, exclusive
 constexpr uint64_t kMaxTensorStride = uint64_t{1} << 40;  // bytes, exclusive
 constexpr uint32_t kMaxBoxDim = 256;
 constexpr uint32_t kMaxChannelsPerPixel = 256;

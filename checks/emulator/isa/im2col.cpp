@@ -6,6 +6,7 @@
 #include <array>
 
 #include "emulator/machine/tensor_map.hpp"
+#include "quiet.hpp"
 
 using namespace emu_test;
 
@@ -245,7 +246,7 @@ TEST_CASE("cp.async.bulk.tensor.im2col: offsets from registers") {
 
 TEST_CASE("cp.async.bulk.tensor.im2col_no_offs: a store writes the pixels that the load reads") {
   for (int swizzle : {0, 1, 3}) {
-    rules::TensorMapArguments map = images({16, 6, 5, 3}, {0, 0}, {1, 0}, 50);
+    rules::TensorMapArguments map = images({16, 6, 5, 3}, {0, 1}, {-1, 0}, 50);
     map.swizzle = swizzle;
     Images t(map);
     std::vector<uint32_t> window(kWindow / 4);
@@ -306,10 +307,9 @@ TEST_CASE("cp.async.bulk.tensor.im2col: bad operands are reported") {
   CHECK(f.title.find("tile mode uses a tensor map of im2col mode") != std::string::npos);
   f = fault("cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%rd2, {0, 0, 0, 0}], [tile];");
   CHECK(f.id == "tensor-map-invalid");
-  for (const char* start : {"{-8, 0, 0, 0}", "{0, -1, 0, 0}", "{0, 0, 0, -1}"})
-    CHECK(fault(std::string("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, ") +
-                start + "], [tile];")
-              .id == "store-before-tensor");
+  const std::string store = "cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, ";
+  for (const char* start : {"{-8, 0, 0, 0}", "{0, 0, 0, -1}"})
+    CHECK(fault(store + start + "], [tile];").id == "store-before-tensor");
   CHECK(fault("cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%rd2, {0, 0, 0, 0}], {1, 2};").id ==
         "none");
   CHECK(fault("cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%rd2, {0, 0, 0, 0}];").id ==
@@ -341,6 +341,52 @@ TEST_CASE(
             .fault("mbarrier.init.shared::cta.b64 [bar], 1;\n" + t.load_text({0, 0, 0, 2}, {0, 0}), {},
                    t.options())
             .id == "out-of-bounds");
+}
+
+TEST_CASE(
+    "cp.async.bulk.tensor.im2col: a copy starts in its map's box, and the box of a store lies in the tensor") {
+  Images t(padded());  // W -1 .. 4, H -1 .. 3
+  const auto id = [](Images& of, const std::string& text) {
+    return of.runner
+        .fault("mbarrier.init.shared::cta.b64 [bar], 1;\nmov.u64 %rd1, map;\ncvta.global.u64 %rd2, %rd1;\n" +
+                   text,
+               {}, of.options())
+        .id;
+  };
+  const Numbers inside[] = {{0, -1, -1, 0}, {0, 4, 3, 2}, {0, 0, 0, -1}, {0, 0, 0, 3}, {0, 0, 0, 2147483647}};
+  for (const Numbers& at : inside) CHECK(id(t, t.load_text(at, {0, 0})) == "none");
+  const Numbers beside[] = {{0, -2, 0, 0}, {0, 5, 0, 0}, {0, 0, -2, 0}, {0, 0, 4, 0}, {0, 2147483647, 0, 0}};
+  for (const Numbers& at : beside) {
+    const std::string where = list(at);
+    CAPTURE(where);
+    CHECK(id(t, t.load_text(at, {1, 1})) == "pixel-outside-box");
+    CHECK(id(t, "cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%rd2, " + where + "], {1, 1};") ==
+          "pixel-outside-box");
+  }
+  const auto store = [](const Numbers& at) {
+    return "cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, " + list(at) +
+           "], [tile];";
+  };
+  CHECK(id(t, store({0, 1, 1, 0})) == "pixel-outside-box");  // the box begins at -1
+  Images wide(images({16, 6, 5, 3}, {0, 0}, {0, 1}, 4));
+  CHECK(id(wide, store({0, 1, 1, 0})) == "pixel-outside-box");
+  Images within(images({16, 6, 5, 3}, {1, 0}, {-1, 0}, 4));  // W 1 .. 4
+  for (int w : {1, 4}) CHECK(id(within, store({0, w, 0, 0})) == "none");
+  for (int w : {-1, 0, 5}) CHECK(id(within, store({0, w, 0, 0})) == "pixel-outside-box");
+}
+
+TEST_CASE(
+    "cp.async.bulk.tensor.im2col: of an offset that is too large some bits are taken, and that is told") {
+  Images t(padded());
+  for (int by : {2, 258}) {
+    const QuietReport report;
+    const auto got = t.load({0, 2, 1, 1}, {by, 1}, 0, "in-order");
+    CHECK(got[t.place(0, 0, 0)] == t.values[static_cast<size_t>(t.elements({0, 2, 1, 1}, {2, 1})[0])]);
+    REQUIRE(report.findings().size() == (by > 255 ? 1u : 0u));
+    if (report.findings().empty()) continue;
+    CHECK(report.findings()[0].id == "im2col-offset");
+    CHECK(report.findings()[0].title == "the offset of dimension 1 is 258; 2 is taken");
+  }
 }
 
 TEST_CASE("cp.async.bulk.tensor.im2col is counted") {

@@ -69,8 +69,8 @@ std::string CopiedBoxes::story_of(const Boxes& boxes) const {
   }
   std::map<int32_t, int> times;  // by the coordinate that changes
   if (changing < 0)
-    return "the box at " + text_of(boxes, boxes.at[0]) + " was copied " +
-           std::to_string(boxes.at.size()) + " times, and no other";
+    return "the box at " + text_of(boxes, boxes.at[0]) + " was copied " + std::to_string(boxes.at.size()) +
+           " times, and no other";
   for (const auto& at : boxes.at) ++times[at[static_cast<size_t>(changing)]];
   const auto place = [&](int32_t value) {
     Place at = boxes.at[0];

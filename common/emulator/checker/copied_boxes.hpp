@@ -23,7 +23,7 @@ class CopiedBoxes {
   std::string story(const Cta& cta, int32_t* source) const;
 
  private:
-  static constexpr size_t kMost = 512;  // boxes that are remembered of a line
+  static constexpr size_t kMost = 512;   // boxes that are remembered of a line
   using Place = std::array<int32_t, 8>;  // coordinates, then the offsets of im2col mode
   struct Boxes {
     unsigned rank = 0, numbers = 0;  // coordinates, and with the offsets

@@ -70,8 +70,25 @@ void check_tile(const At& at, SharedPlace tile) {
            "declare the buffer alignas(128), or alignas(1024) for the 128-byte swizzle");
 }
 
+// Hopper drops the bits of an offset that it has no place for (recorded: im2col_loads). That is an error all the same
+// ("im2col-offset"): it is reported, and the kernel goes on as it does there.
+void take_offset(const At& at, uint16_t value, BoxPlace& place, size_t i) {
+  const unsigned bits = place.rank == 3 ? 16 : place.rank == 4 ? 8 : 5;
+  place.offset[i] = value & ((1u << bits) - 1);
+  if (place.offset[i] == value) return;
+  Finding f(Id::im2col_offset);
+  f.title = "the offset of dimension " + std::to_string(i + 1) + " is " + std::to_string(value) + "; " +
+            std::to_string(place.offset[i]) + " is taken";
+  f.why = "a copy of " + std::to_string(place.rank) + " dimensions in im2col mode has " +
+          std::to_string(bits) + " bits for each offset (PTX 5.5.4.1); Hopper drops the rest without a word";
+  f.hint =
+      "see whether the dilation makes the filter too wide; or move the coordinates, and the corners of the map with them";
+  at.report(f);
+}
+
 // in.extra: addresses, then one reference for each coordinate and each offset. in.count: rank.
-void find_box(const At& at, size_t map_operand, size_t addresses, bool writes, TensorBox& box, BoxPlace& place) {
+void find_box(const At& at, size_t map_operand, size_t addresses, bool writes, TensorBox& box,
+              BoxPlace& place) {
   const Extra& x = *at.inst.extra;
   place.rank = at.inst.count;
   place.im2col = at.inst.flags & kIm2col;
@@ -79,7 +96,7 @@ void find_box(const At& at, size_t map_operand, size_t addresses, bool writes, T
     place.start[i] = at.warp.lanes<int32_t>(x.refs[addresses + i])[at.lane];
   const size_t offsets = addresses + place.rank;
   for (size_t i = offsets; i < x.refs.size(); ++i)
-    place.offset[i - offsets] = at.warp.lanes<uint16_t>(x.refs[i])[at.lane];
+    take_offset(at, at.warp.lanes<uint16_t>(x.refs[i])[at.lane], place, i - offsets);
   box.map =
       tensor_map_at(at, space_operand(x, map_operand), address_operand(at.warp, x, map_operand, at.lane));
   box.place(at, place, writes);
@@ -183,7 +200,8 @@ void decode_offsets(Decoder& d, const Operand& list, Inst& in) {
 
 void decode_load(Decoder& d, const Match& m, Inst& in) {
   in.cls = Class::copy;
-  const bool im2col = m.has("im2col"), multicast = m.has("multicast::cluster"), policy = m.has("L2::cache_hint");
+  const bool im2col = m.has("im2col"), multicast = m.has("multicast::cluster"),
+             policy = m.has("L2::cache_hint");
   expect_operands(d, 3u + im2col + multicast + policy);
   const Space space = m.has("shared::cluster") ? Space::shared_cluster : Space::shared;
   std::vector<Ref> coordinates;
@@ -257,7 +275,8 @@ std::vector<Form> cp_async_bulk_tensor_forms() {
       {"cp.async.bulk.tensor.3d|4d|5d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes."
        "[multicast::cluster].[L2::cache_hint]",
        decode_load},
-      {"cp.async.bulk.tensor.3d|4d|5d.global.shared::cta.im2col_no_offs.bulk_group.[L2::cache_hint]", decode_store},
+      {"cp.async.bulk.tensor.3d|4d|5d.global.shared::cta.im2col_no_offs.bulk_group.[L2::cache_hint]",
+       decode_store},
       {"cp.reduce.async.bulk.tensor.3d|4d|5d.global.shared::cta.add|min|max|inc|dec|and|or|xor.im2col_no_offs."
        "bulk_group.[L2::cache_hint]",
        decode_store},

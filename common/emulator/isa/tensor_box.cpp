@@ -136,9 +136,11 @@ void TensorBox::check(const At& at, const BoxPlace& place, bool writes) const {
     invalid(at,
             place.im2col ? "a copy in im2col mode uses a tensor map of tile mode"
                          : "a copy in tile mode uses a tensor map of im2col mode",
-            "the map was made by " + std::string(map.im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled") +
+            "the map was made by " +
+                std::string(map.im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled") +
                 ", which says what a box is in that mode only",
-            "encode the map with " + std::string(place.im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled") +
+            "encode the map with " +
+                std::string(place.im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled") +
                 ", or use the other mode of the instruction");
   if (map.interleave)
     invalid(at, "a copy uses an interleaved tensor map", "the emulator does not model interleaved tensors",
@@ -155,12 +157,39 @@ void TensorBox::check(const At& at, const BoxPlace& place, bool writes) const {
                  ", or move another dimension innermost");
   // A load may hang over every edge, a store only over the far ones (recorded: refusals).
   for (unsigned i = 0; writes && i < place.rank; ++i)
-    if (start[i] < 0)
+    if (start[i] < 0 && !(place.im2col && i > 0 && i < place.rank - 1))
       at.fault(Id::store_before_tensor,
                "the box of a store starts at element " + std::to_string(start[i]) + " of dimension " +
                    std::to_string(i) + ", before the tensor",
                "a store or reduction may leave the tensor at the end of a dimension, not at its beginning",
                "start the box at 0 or later, and make it smaller where less is to be written");
+  if (place.im2col) check_pixels(at, place, writes);
+}
+
+// Hopper stops with an illegal instruction otherwise, whether or not a pixel outside would be copied (recorded: im2col_loads,
+// im2col_stores).
+void TensorBox::check_pixels(const At& at, const BoxPlace& place, bool writes) const {
+  for (unsigned i = 1; i < map.rank - 1; ++i) {
+    const std::string dimension = " in dimension " + std::to_string(i);
+    const std::string box =
+        "from " + std::to_string(map.lower[i - 1]) + " to " + std::to_string(map.last_pixel(i));
+    if (writes && (map.lower[i - 1] < 0 || map.upper[i - 1] > 0))
+      at.fault(
+          Id::pixel_outside_box,
+          "a store in im2col mode has a box of pixels " + box + dimension +
+              ", which leaves the tensor: its last is " + std::to_string(map.size[i] - 1),
+          "a store or reduction takes a map whose box lies in the tensor, even when it writes no pixel outside",
+          "encode another map for it, with a pixelBoxLowerCorner of 0 or more and a pixelBoxUpperCorner of 0 or less");
+    if (place.start[i] < map.lower[i - 1] || place.start[i] > map.last_pixel(i))
+      at.fault(
+          Id::pixel_outside_box,
+          "a copy in im2col mode starts at pixel " + std::to_string(place.start[i]) + dimension +
+              ", outside its map's box " + box,
+          "the box goes from pixelBoxLowerCorner to globalDim - 1 + pixelBoxUpperCorner, and the coordinates, to which "
+          "the offsets are not yet added, name a pixel in it (PTX 5.5.4.1)",
+          "start at the pixel of the filter's first place, go on behind the last of a row at the lower corner of the "
+          "next one, and give the place in the filter as offsets");
+  }
 }
 
 void TensorBox::place(const At& at, const BoxPlace& place, bool writes) {

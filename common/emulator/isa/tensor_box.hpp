@@ -22,17 +22,17 @@ Reduction tensor_reduction(std::string_view op, ElementType type);
 // What an instruction says of the box besides its map.
 struct BoxPlace {
   unsigned rank = 1;
-  bool im2col = false;       // the mode
-  int32_t start[5] = {};     // coordinates, innermost first
-  uint16_t offset[3] = {};   // im2col mode: of dimension i + 1
+  bool im2col = false;      // the mode
+  int32_t start[5] = {};    // coordinates, innermost first
+  uint16_t offset[3] = {};  // im2col mode: of dimension i + 1
 };
 
 struct TensorBox {
   TensorMap map;
 
   // Finds the rows of the box. Faults: "tensor-map-invalid" when the map's rank or mode is not the instruction's,
-  // "misaligned-box", "store-before-tensor" when a box that is written starts at a negative coordinate, "out-of-bounds" when
-  // the tensor is not inside an allocation.
+  // "misaligned-box", "store-before-tensor" when a box that is written starts at a negative coordinate, "pixel-outside-box",
+  // "out-of-bounds" when the tensor is not inside an allocation.
   void place(const At& at, const BoxPlace& place, bool writes);
 
   // Bytes from the tile's start that the swizzled tile may touch.
@@ -59,6 +59,7 @@ struct TensorBox {
   std::vector<Row> rows_;
 
   void check(const At& at, const BoxPlace& place, bool writes) const;
+  void check_pixels(const At& at, const BoxPlace& place, bool writes) const;
   void place_rows(const At& at, const BoxPlace& place, bool writes);
   void place_pixels(const At& at, const BoxPlace& place, bool writes);
   // The elements first .. last - 1 of a row at coordinate x of dimension 0 that lie inside the tensor.

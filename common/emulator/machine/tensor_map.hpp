@@ -43,13 +43,16 @@ struct TensorMap {
   uint64_t address = 0;     // device address of element 0
   uint64_t size[5] = {};    // elements
   uint64_t stride[5] = {};  // bytes; stride[0] is the element's size
-  uint32_t box[5] = {};     // as given; see box_count(). In im2col mode only [0] has a meaning: channels of a pixel
-  uint32_t step[5] = {};    // element strides
-  bool im2col = false;      // for copies in im2col mode: a number of pixels, in the order of a box in W, H, D, then N
-  int lower[3] = {};        // of that box, by dimension - 1: its first pixel, and how far from the tensor's last its last is
+  uint32_t box[5] =
+      {};  // as given; see box_count(). In im2col mode only [0] has a meaning: channels of a pixel
+  uint32_t step[5] = {};  // element strides
+  bool im2col =
+      false;  // for copies in im2col mode: a number of pixels, in the order of a box in W, H, D, then N
+  int lower[3] =
+      {};  // of that box, by dimension - 1: its first pixel, and how far from the tensor's last its last is
   int upper[3] = {};
   uint32_t pixels = 1;
-  uint8_t interleave = 0;   // 0 none, 1 16B, 2 32B; copies refuse it
+  uint8_t interleave = 0;  // 0 none, 1 16B, 2 32B; copies refuse it
   Swizzle swizzle = Swizzle::none;
   uint8_t l2_promotion = 0;  // performance only
   bool nan_fill = false;     // what lies outside is the out-of-bounds NaN, not zero

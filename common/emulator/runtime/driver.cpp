@@ -33,7 +33,8 @@ CUresult tensor_map_result(const char* call, int code, const std::string& why) {
 // The arrays of a call's arguments, as the rules take them.
 class Arrays {
  public:
-  Arrays(const CUtensorMap* map, cuuint32_t rank) : dimensions_(std::min(rank, 5u)) {  // another rank is refused by its rule
+  Arrays(const CUtensorMap* map, cuuint32_t rank)
+      : dimensions_(std::min(rank, 5u)) {  // another rank is refused by its rule
     given(map, "tensorMap");
   }
   template <class From, class To>
@@ -68,7 +69,8 @@ void advise(const char* call, const rules::TensorMapArguments& arguments) {
   }
 }
 
-CUresult encode(const char* call, CUtensorMap* map, const rules::TensorMapArguments& a, const Arrays& arrays) {
+CUresult encode(const char* call, CUtensorMap* map, const rules::TensorMapArguments& a,
+                const Arrays& arrays) {
   static_assert(sizeof(CUtensorMap) == emu::kTensorMapBytes, "a tensor map is 128 opaque bytes");
   std::string why = arrays.why();
   const int code = why.empty() ? emu::encode_tensor_map(map, a, &why) : emu::kTensorMapInvalidValue;
