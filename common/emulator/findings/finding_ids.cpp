@@ -128,14 +128,14 @@ constexpr FindingId kTable[] = {
      "the tile starts at a multiple of 128, but not of its pattern"},
     {Id::tensor_map_invalid, "tensor-map-invalid", kTiles,
      "a tensor copy meets bytes that are no tensor map, a map it cannot use, or a map in the wrong memory",
-     "a map is encoded on the host, 64-byte aligned, in param, const or global memory, with the rank and "
-     "the element type that the instruction needs",
-     "9.7.9.27.1.2; cuTensorMapEncodeTiled of the driver"},
+     "a map is encoded on the host, 64-byte aligned, in param, const or global memory, with the rank, the mode "
+     "(tile or im2col) and the element type that the instruction needs",
+     "9.7.9.27.1.2; cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col of the driver"},
     {Id::tensor_map_unchecked, "tensor-map-unchecked", kTiles,
      "a tensor map is encoded with values that the driver accepts although the manual rules them out, or that are hardly "
      "meant: a box that no CTA can hold, strides that make elements overlap",
-     "the rules of cuTensorMapEncodeTiled that it does not check itself",
-     "cuTensorMapEncodeTiled of the driver", Grade::advice},
+     "the rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col that they do not check themselves",
+     "cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col of the driver", Grade::advice},
     {Id::missing_tensormap_fence, "missing-tensormap-fence", kTiles,
      "a copy uses a tensor map that a thread has changed in memory, with nothing to make the change "
      "visible to it",
@@ -161,7 +161,7 @@ constexpr FindingId kTable[] = {
      "5.5.4.1; measured"},
     {Id::im2col_offset, "im2col-offset", kTiles,
      "an offset of im2col mode has more bits than the copy engine takes",
-     "an offset is below 65536 at rank 3, 256 at rank 4, 32 at rank 5; the hardware drops the rest and says nothing",
+     "an offset is below 65536 at rank 3, 256 at rank 4, 32 at rank 5; the hardware takes others and says nothing",
      "5.5.4.1; measured"},
     {Id::copy_size, "copy-size", kTiles,
      "a bulk copy has a size that is no multiple of 16 bytes",

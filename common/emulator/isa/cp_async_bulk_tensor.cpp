@@ -70,20 +70,24 @@ void check_tile(const At& at, SharedPlace tile) {
            "declare the buffer alignas(128), or alignas(1024) for the 128-byte swizzle");
 }
 
-// Hopper drops the bits of an offset that it has no place for (recorded: im2col_loads). That is an error all the same
+// The copy engine has 16 bits for one offset, 8 for each of two and 5 for each of three. Nothing stops an offset that has more:
+// the rest is dropped or, of three, goes to the next offset (recorded: im2col_loads). That is an error all the same
 // ("im2col-offset"): it is reported, and the kernel goes on as it does there.
-void take_offset(const At& at, uint16_t value, BoxPlace& place, size_t i) {
-  const unsigned bits = place.rank == 3 ? 16 : place.rank == 4 ? 8 : 5;
-  place.offset[i] = value & ((1u << bits) - 1);
-  if (place.offset[i] == value) return;
-  Finding f(Id::im2col_offset);
-  f.title = "the offset of dimension " + std::to_string(i + 1) + " is " + std::to_string(value) + "; " +
-            std::to_string(place.offset[i]) + " is taken";
-  f.why = "a copy of " + std::to_string(place.rank) + " dimensions in im2col mode has " +
-          std::to_string(bits) + " bits for each offset (PTX 5.5.4.1); Hopper drops the rest without a word";
-  f.hint =
-      "see whether the dilation makes the filter too wide; or move the coordinates, and the corners of the map with them";
-  at.report(f);
+void take_offsets(const At& at, const uint16_t (&given)[3], BoxPlace& place) {
+  const unsigned bits = place.rank == 3 ? 16 : place.rank == 4 ? 8 : 5, mask = (1u << bits) - 1;
+  const unsigned together = given[0] | given[1] << 5 | given[2] << 10;
+  for (unsigned i = 0; i + 2 < place.rank; ++i) {
+    place.offset[i] = static_cast<uint16_t>((place.rank == 5 ? together >> 5 * i : given[i]) & mask);
+    if (given[i] <= mask) continue;
+    Finding f(Id::im2col_offset);
+    f.title = "the offset of dimension " + std::to_string(i + 1) + " is " + std::to_string(given[i]) +
+              ", and the copy engine has " + std::to_string(bits) + " bits for it";
+    f.why = "at rank " + std::to_string(place.rank) + " an offset is at most " + std::to_string(mask) +
+            " (PTX 5.5.4.1); Hopper takes other offsets without a word";
+    f.hint =
+        "see whether the dilation makes the filter too wide; or move the coordinates, and the map's corners with them";
+    at.report(f);
+  }
 }
 
 // in.extra: addresses, then one reference for each coordinate and each offset. in.count: rank.
@@ -95,8 +99,10 @@ void find_box(const At& at, size_t map_operand, size_t addresses, bool writes, T
   for (unsigned i = 0; i < place.rank; ++i)
     place.start[i] = at.warp.lanes<int32_t>(x.refs[addresses + i])[at.lane];
   const size_t offsets = addresses + place.rank;
+  uint16_t given[3] = {};
   for (size_t i = offsets; i < x.refs.size(); ++i)
-    take_offset(at, at.warp.lanes<uint16_t>(x.refs[i])[at.lane], place, i - offsets);
+    given[i - offsets] = at.warp.lanes<uint16_t>(x.refs[i])[at.lane];
+  take_offsets(at, given, place);
   box.map =
       tensor_map_at(at, space_operand(x, map_operand), address_operand(at.warp, x, map_operand, at.lane));
   box.place(at, place, writes);
