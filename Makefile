@@ -4,6 +4,7 @@
 ## make run-NN                 run one of them; ARGS="--m 1024" passes options on
 ## make predict                what the worked programs would take on an H200, beside what was recorded
 ## make predict-NN             one of them
+## make predict FILE=x.cu TILE=128x256x64 ARGS="{m} {n} {k}"  a matrix product of your own; ARGS says how it is told M, N and K
 ## make next                   what to do now
 ## make status                 which of your files are open, right or wrong
 ## make check-NN               check your file lessons/NN_name/NN_name.cu; ALL=1 does not stop at the first failing case
@@ -46,7 +47,7 @@
 ## DEVICE=gpu or emu: not the best device, but this one     JOBS=N: parallel jobs     BUILD_DIR=folder: not build
 
 # The front door: every command is one of checks/workbook, which reads these from the environment.
-export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD PREFIX
+export BUILD_DIR JOBS DEVICE ARGS TESTS BUG FILE FLAGS TILE UNIT SCHEDULE ALL CONFIRM SUBMISSIONS LESSONS LESSON OUT SHARD PREFIX
 export CALLED_FROM := $(PWD)
 override WORKBOOK := @sh checks/workbook/start.sh
 

@@ -4,11 +4,12 @@ plots/data, from which the recorded figures and the numbers of the documents com
   ladder    every solution beside cuBLASLt, at ten sizes, under sustained load
   cool      the last solution beside cuBLASLt on a cool chip: short samples, each after a pause
   stages    the solutions that take --stages, at each length of the ring
+  spills    the program beside lesson 07, with the registers moved and with an equal share of them
   times     cycles of the parts of a pipeline: copies, products, barriers
   copy      bytes in flight against bandwidth, for copies by the copy engine alone
   counters  what the hardware counted of one launch of each solution at 8192 (needs ncu, and the right to use it)
 
-A row of ladder, cool or stages is one process: it verifies the kernel, times kernel and cuBLASLt in turns on random data, and
+A row of ladder, cool, stages or spills is one process: it verifies the kernel, times kernel and cuBLASLt in turns on random data, and
 verifies again. The rival is the fastest of cuBLASLt's algorithms in the same turns. All samples are in the row as they were
 taken, with the clock and the power during each. The first process at a size and seed compares with a
 reference; a later one whose result has the same hash need not. Rows are written as they come: a run that is cut short leaves
@@ -34,7 +35,7 @@ from workbook import device
 from workbook.base import OK, WRONG, Stop
 from workbook.run import run
 
-PARTS = ["ladder", "cool", "stages", "times", "copy", "counters"]
+PARTS = ["ladder", "cool", "stages", "spills", "times", "copy", "counters"]
 LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ctas_per_sm", "ms_median",
           "ms_min", "ms_max", "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max",
           "compared_with", "verdict", "state", "cublas_algorithm", "cublas_algorithms", "ms_samples", "cublas_ms_samples",
@@ -42,7 +43,7 @@ LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "regi
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 OBLONG = [(1000, 1032, 520), (4096, 1024, 8192), (8192, 28672, 4096), (4104, 3992, 2056)]
 LARGE, LARGE_FROM = {(16384, 16384, 16384), (8192, 28672, 4096)}, "08"  # seconds each: the fast rungs only
-STAGES_AT, STAGES_PROCESSES = [(4096, 4096, 4096), (8192, 8192, 8192)], 3
+VARIANTS_AT, VARIANTS_PROCESSES = [(4096, 4096, 4096), (8192, 8192, 8192)], 3
 COUNTERS_AT = (8192, 8192, 8192)
 COUNTERS = {"time_ns": "gpu__time_duration.sum", "sm_cycles_active": "sm__cycles_active.sum",
             "tensor_cycles_active": "sm__pipe_tensor_cycles_active.sum", "l2_bytes": "lts__t_bytes.sum",
@@ -167,13 +168,20 @@ class Bench:
         lengths = {}
         for program in self.programs():
             lengths[program] = re.findall(r"--stages (\d+)", run([program, "--help"], 60).output)
-        for process in range(min(STAGES_PROCESSES, self.args.processes)):
-            for size in STAGES_AT:
-                for program in lengths:
-                    for length in lengths[program]:
-                        row = None if self.late() else self.measure(program, size, process, ["--stages", length])
-                        if row:
-                            table.add(row)
+        return self.variants(table, [(program, ["--stages", length]) for program in lengths for length in lengths[program]])
+
+    def spills(self):
+        table = self.table("spills", "as in the ladder, with and without setmaxnreg", LADDER)
+        program = self.build / "solutions" / "07b_spills"
+        return self.variants(table, [(program, []), (program, ["--registers", "equal"])])
+
+    def variants(self, table, variants):
+        for process in range(min(VARIANTS_PROCESSES, self.args.processes)):
+            for size in VARIANTS_AT:
+                for program, options in variants:
+                    row = None if self.late() else self.measure(program, size, process, options)
+                    if row:
+                        table.add(row)
         return table
 
     def printed(self, part, note):
@@ -241,7 +249,7 @@ def main():
     if gpu is None:
         raise Stop("bench needs a Hopper GPU", ("why", why), ("try", "make plots draws the recorded data anywhere"))
     bench = Bench(args, gpu.name)
-    for part in [p for p in ("times", "copy", "counters", "stages", "cool", "ladder") if p in parts]:  # the longest last
+    for part in [p for p in ("times", "copy", "counters", "stages", "spills", "cool", "ladder") if p in parts]:  # the longest last
         start = time.time()
         table = getattr(bench, part)()
         if table and table.rows:

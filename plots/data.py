@@ -37,6 +37,15 @@ def load(path, needed=NEEDED):
     return header, rows
 
 
+def beside(predicted, recorded):
+    """Others' kernels: what was predicted, with `recorded` (TFLOP/s under sustained load) and, at the size that was counted, `counted`
+    (cycles) of the H200; those that it has run."""
+    key = lambda row: (row["source"], row["kernel"], row["tile"], row["m"])
+    found = {key(row): row for row in recorded if row["state"] == "sustained"}
+    return [dict(row, recorded=found[key(row)]["tflops"], counted=found[key(row)]["cycles"], error=row["predicted"] / found[key(row)]["tflops"] - 1)
+            for row in predicted if key(row) in found]
+
+
 def sizes(rows):
     return sorted({(r["m"], r["n"], r["k"]) for r in rows})
 

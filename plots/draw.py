@@ -27,7 +27,7 @@ from data import MINE, RECORDED, load, newest
 FOLDER = Path(__file__).resolve().parent
 BARS = "Points are medians of processes, bars run from the least to the most of them."
 ROUNDS = "Points are medians of rounds, bars run from the least to the most of them."
-EMULATED = ("instructions", "predictions")  # parts that come from the emulator, and so are the same everywhere
+EMULATED = ("instructions", "predictions", "foreign")  # parts that come from the emulator, and so are the same everywhere
 # name: (part, panels, function, size in inches, other part, title, description)
 FIGURES = {
     "sizes": ("ladder", 2, figures.size_curves, (10.5, 4.2), None, "TFLOP/s of every rung against the size of the problem",
@@ -45,6 +45,8 @@ FIGURES = {
                      "A stacked bar per rung; the emulator's counts."),
     "predicted": ("predictions", 2, figures.predicted, (8.5, 4.6), None, "What the emulator predicts for an H200, and what was recorded",
                   "Two panels, the rungs at 2048, 4096 and 8192 and the stage sweeps: a point on the line is predicted right."),
+    "others": ("foreign", 2, figures.others, (8.5, 4.6), "others", "What the emulator predicts of others' kernels, and what an H200 needs",
+               "Two panels, TFLOP/s at 2048, 4096 and 8192 and cycles at 4096: a point on the line is predicted right."),
     "resources": ("ladder", 3, figures.resources, (10, 3), "instructions", "Registers, rings and asynchronous copies of each rung",
                   "Three bar charts over the rungs."),
 }

@@ -4,7 +4,7 @@ reader's own; None where the rows are the recorded ones."""
 from statistics import median
 
 import style
-from data import lessons, middle, pick
+from data import beside, lessons, middle, pick
 
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 PEAK_TFLOPS = 989.4  # dense bf16, H100 SXM and H200 data sheet
@@ -184,6 +184,32 @@ def predicted(rows, axes, recorded):
         ax.set_xlabel("recorded TFLOP/s")
         ax.set_ylabel("predicted TFLOP/s")
         ax.legend(fontsize=6, frameon=False, loc="upper left", title="full: 8192, half: 4096, open: 2048", title_fontsize=6)
+
+
+SOURCES = {"CUTLASS": ("#0072B2", "o"), "ThunderKittens": ("#E69F00", "s"), "fast.cu": ("#B2182B", "^")}
+
+
+def others(rows, axes, recorded, measured):
+    """Others' kernels, to which nothing was fitted: TFLOP/s, and cycles where they were counted."""
+    rows = beside(rows, measured)
+    counted = [dict(r, predicted=r["cycles"] / 1000, recorded=r["counted"] / 1000) for r in rows if r["counted"]]
+    for ax, own, unit in ((axes[0], rows, "TFLOP/s"), (axes[1], counted, f"1000 cycles at {counted[0]['m']}")):
+        top = 1.1 * max(max(r["recorded"], r["predicted"]) for r in own)
+        ax.plot([0, top], [0, top], color="black", linewidth=1)
+        ax.fill_between([0, top], [0, 0.8 * top], [0, 1.2 * top], color=style.NOTE, alpha=0.12, linewidth=0, label="within 20 %")
+        for source, (colour, marker) in SOURCES.items():
+            for size, filled in ((2048, "none"), (4096, "left"), (8192, "full")):
+                at = [r for r in own if r["source"] == source and r["m"] == size]
+                ax.plot([r["recorded"] for r in at], [r["predicted"] for r in at], fillstyle=filled, color=colour, marker=marker, linestyle="none",
+                        markersize=6, label=source if size == counted[0]["m"] else None)
+        errors = [abs(r["predicted"] / r["recorded"] - 1) for r in own]
+        ax.set_title(f"others' kernels, {unit}\nmean error {100 * sum(errors) / len(errors):.0f} %, largest {100 * max(errors):.0f} %", fontsize=8)
+        ax.set_xlim(0, top)
+        ax.set_ylim(0, top)
+        ax.set_aspect("equal")
+        ax.set_xlabel(f"recorded {unit}")
+        ax.set_ylabel(f"predicted {unit}")
+        ax.legend(fontsize=6, frameon=False, loc="upper left", title="full: 8192, half: 4096, open: 2048" if ax is axes[0] else None, title_fontsize=6)
 
 
 def ring_kib(row):

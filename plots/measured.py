@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from statistics import median
 
-from data import lessons, load, middle, newest, pick
+from data import beside, lessons, load, middle, newest, pick
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "plots/README.md", "lessons/05_tma_multistage/README.md", "lessons/09_cluster_multicast/README.md",
@@ -152,7 +152,28 @@ def predictions():
                            if (lesson, s) in at else "" for s in sizes] for lesson in lessons(own)])
 
 
-BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, copy, counters, multicast, busy, predictions)}
+def others():
+    """Others' kernels, predicted before they were timed."""
+    header, recorded = load(newest("others"))
+    rows = beside(load(ROOT / "plots" / "data" / "emulator-foreign.csv", ("toolkit", "sources"))[1], recorded)
+    counted = [r for r in rows if r["counted"]]
+    sizes, names = sorted({r["m"] for r in rows}), list(dict.fromkeys((r["source"], r["kernel"], r["tile"]) for r in rows))
+    at = {(r["source"], r["kernel"], r["tile"], r["m"]): r for r in rows}
+    errors, cycles = [abs(r["error"]) for r in rows], [abs(r["cycles"] / r["counted"] - 1) for r in counted]
+    within = sum(e <= 0.2 for e in errors)
+    said = lambda r: f"{r['predicted']:.0f}, {r['recorded']:.0f}: {100 * r['error']:+.0f} %"
+    of_cycles = lambda r: f"{r['cycles']:,}, {r['counted']:,}: {100 * (r['cycles'] / r['counted'] - 1):+.0f} %" if r["counted"] else ""
+    return (
+        f"TFLOP/s predicted, recorded, and the error; for {counted[0]['m']} also the cycles ({machine(header)}; {header['sources']}). In TFLOP/s "
+        f"the error is {100 * sum(errors) / len(errors):.0f} % on the average, {100 * median(errors):.0f} % in the middle and {100 * max(errors):.0f} % at "
+        f"most; {within} of {len(errors)} are within 20 %. In cycles it is {100 * sum(cycles) / len(cycles):.0f} % on the average, "
+        f"{100 * median(cycles):.0f} % in the middle and {100 * max(cycles):.0f} % at most.\n\n"
+    ) + table(["kernel", "tile"] + [str(s) for s in sizes] + [f"cycles at {counted[0]['m']}"],
+              [[f"{source} {kernel}", tile] + [said(at[source, kernel, tile, s]) if (source, kernel, tile, s) in at else "" for s in sizes]
+               + [of_cycles(at[source, kernel, tile, counted[0]["m"]])] for source, kernel, tile in names])
+
+
+BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, copy, counters, multicast, busy, predictions, others)}
 
 
 def main():

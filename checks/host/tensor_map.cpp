@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "emulator/machine/tensor_map.hpp"
+#include "host/tensor_map_problems.hpp"
 #include "recorded/im2col_map_rules.hpp"
 #include "recorded/tensor_map_rules.hpp"
 

@@ -161,7 +161,8 @@ def parser():
     add("build", lambda o: build.build_command(), "setup, and build everything")
     add("clean", lambda o: build.clean(o.all), "remove the build folder; --all: and .venv", "--all")
     add("run", lambda o: ladder.climb(o.lesson), "run the worked programs; options in ARGS", "lesson?")
-    add("predict", lambda o: predict.show(o.lesson), "what the worked programs would take on an H200", "lesson?")
+    add("predict", lambda o: one_file.predict_file(env("FILE")) if env("FILE") else predict.show(o.lesson),
+        "what the worked programs would take on an H200, or FILE=x.cu with TILE and ARGS", "lesson?")
     add("test", lambda o: ctest.test(), "the project's own tests, or those that TESTS names")
     add("check", lambda o: check.check(o.lesson or env("LESSON"), env("ALL"), env("FILE")),
         "check the student's file, all, or FILE=x.cu of LESSON=04; ALL=1: every case", "lesson?")

@@ -33,6 +33,12 @@ def registers(report):
     return max(counts, default=None), max((int(n) for n in re.findall(r"(\d+) bytes spill stores", report)), default=0)
 
 
+def allotted(report):
+    """(kernel, registers of a thread) for each kernel of a resource report."""
+    return [(name, int(count)) for name, count in
+            re.findall(r"Compiling entry function '([^']+)'.*?Used (\d+) registers", report, re.S)]
+
+
 def launch(words):
     words = safe(words, os.getcwd())
     target = words[words.index("-o") + 1] if "-o" in words[:-1] else ""

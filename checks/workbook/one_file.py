@@ -5,9 +5,10 @@ import re
 import shlex
 from pathlib import Path
 
-from workbook import build, compile_report, device, program, report
-from workbook.base import BUILD, ROOT, WRONG, Stop, paragraph, shown
+from workbook import build, compile_report, device, predict, program, report
+from workbook.base import BUILD, OK, ROOT, WRONG, Stop, paragraph, save_text, shown
 from workbook.check import TRY_LIMIT_S, arguments, print_own, schedule, show_run
+from workbook.nvcc import allotted
 from workbook.run import run
 
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
@@ -109,3 +110,54 @@ def try_file(name):
     print(f"{shown(source)}  {order if choice.device == 'emu' else choice.name}\n")
     print_own(report.own_lines(done.output, done.findings))
     return show_run(done, source, choice)
+
+
+def sizes_of(name, least, text, example):
+    """The numbers of TILE=128x256x64 and the like; None where it is not given."""
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d+)" + r"x(\d+)" * (least - 1), text)
+    if not found or not all(int(part) for part in found.groups()):
+        raise Stop(f"{name}={text} are no {least} sizes", ("try", f"{name}={example}"))
+    return tuple(int(part) for part in found.groups())
+
+
+def predict_file(name):
+    """What the program of a file would take on an H200 at the usual sizes."""
+    if device.asked() == "gpu":
+        raise Stop("a prediction comes from the emulator", ("try", "leave DEVICE out"))
+    source, words, choice = source_of(name), arguments(), device.choose("emu")
+    tile = sizes_of("TILE", 3, os.environ.get("TILE", ""), "128x256x64")
+    unit = sizes_of("UNIT", 2, os.environ.get("UNIT", ""), "2048x2048")
+    if not tile:
+        raise Stop("which tile of C does a CTA compute, and how much of K does a stage hold?",
+                   ("try", f"make predict FILE={name} TILE=128x256x64 ARGS=\"--m {{m}} --n {{n}} --k {{k}}\""))
+    if not all(any(f"{{{size}}}" in word for word in words) for size in "mnk"):
+        raise Stop("ARGS does not say how the program is told M, N and K", ("why", "it is run at several small sizes; {m}, {n} and {k} stand for them"),
+                   ("try", "ARGS=\"--m {m} --n {n} --k {k}\", or ARGS=\"{m} {n} {k}\""))
+    try:
+        out = compiled(source, choice)
+    except program.DoesNotCompile as error:
+        print("\n".join(refusal(error, source)))
+        return WRONG
+    registers = out.with_suffix(".registers")
+    save_text(registers, "".join(f"{count} {kernel}\n" for kernel, count in allotted(program.assemble(out.with_suffix(".ptx")))))
+
+    def timed_at(sms, m, n, k, first=False):
+        numbers = {"{m}": m, "{n}": n, "{k}": k}
+        filled = [re.sub(r"\{[mnk]\}", lambda found: str(numbers[found[0]]), word) for word in words]
+        known = {"EMU_REGISTERS": registers} if registers.stat().st_size else {}
+        known.update({"EMU_WINDOW": "first"} if first else {})
+        done = run([out, *filled], predict.OWN_LIMIT_S, cwd=caller(), EMU_SCHEDULE=f"timed:{sms}", EMU_CHECK="off", **known)
+        if "timed" not in done.emu or done.errors or done.code and not first:  # the first CTAs alone give no whole result
+            print("\n".join(report.own_lines(done.output, done.findings)))
+            raise Stop(f"no prediction: {shown(source)} with {' '.join(filled)} {done.ended()}",
+                       ("try", f"make try FILE={name} ARGS=\"{' '.join(filled)}\"; UNIT=2048x2048 where M and N must be multiples of more than a tile"))
+        if not done.emu["timed"]["tensor_busy"]:
+            raise Stop(f"no prediction: the last kernel of {shown(source)} has no product of the tensor cores",
+                       ("try", "end the program with a launch of the kernel that is to be predicted"))
+        return done.emu["timed"]
+
+    print(f"{shown(source)}: windows of tile {'x'.join(map(str, tile))} on the emulator's timed schedule", flush=True)
+    predict.show_own(predict.own_window(timed_at, tile, unit))
+    return OK

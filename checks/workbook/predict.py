@@ -21,6 +21,7 @@ from workbook.run import run
 
 SMS = 132
 LIMIT_S = 60
+OWN_LIMIT_S = 300  # a program of a reader's own
 SHORT, LONG = 16, 32  # steps of K
 SIZES = (2048, 4096, 8192)
 SHOWN = 4096
@@ -74,11 +75,12 @@ class Window:
     per_step: float  # for each step of a tile
     busy: float      # of a step, the tensor cores work
     waits: float     # share of a step in which the tensor cores wait for copies
+    sms: int = SMS   # that have work
 
     def tiles(self, m, n):
         """That the busiest SM computes."""
         bm, bn, _ = self.tile
-        all_tiles, groups = math.ceil(m / (bm * self.cluster)) * math.ceil(n / bn), SMS // self.cluster
+        all_tiles, groups = math.ceil(m / (bm * self.cluster)) * math.ceil(n / bn), self.sms // self.cluster
         return all_tiles / groups if self.split and all_tiles > groups else math.ceil(all_tiles / groups)
 
     def at(self, m, n, k, state="sustained"):
@@ -120,15 +122,49 @@ def window(command, tile):
         return timed(words, sms, bm * cluster * count, bn, bk * steps)[0]
 
     with ThreadPoolExecutor(build.jobs()) as pool:
-        few, short, long = pool.map(one, (counts[0], counts[1], counts[1]), (LONG, SHORT, LONG))
-    w0, w1 = (count * cluster / sms for count in counts)
+        runs = list(pool.map(one, (counts[0], counts[1], counts[1]), (LONG, SHORT, LONG)))
+    return fitted(tile, runs, [count * cluster / sms for count in counts], said.get("stages", 0), split)
+
+
+def fitted(tile, runs, rounds, stages=0, split=False):
+    """The window of three runs, in which each SM has few tiles of many steps, many tiles of few, and many tiles of many;
+    rounds: how many tiles few and many are."""
+    (few, short, long), (w0, w1) = runs, rounds
     busy = long["cycles"] * long["tensor_busy"] / (w1 * LONG)
     per_step = max(busy, (long["cycles"] - short["cycles"]) / (w1 * (LONG - SHORT)))  # the tensor cores are the limit
     per_tile = (long["cycles"] - few["cycles"]) / (w1 - w0) - LONG * per_step
     waited = long["cycles"] * long["waits_for_copies"] - short["cycles"] * short["waits_for_copies"]
-    return Window(tile, said.get("stages", 0), cluster, per_sm, split, long["overlaps"],
+    return Window(tile, stages, long["cluster"], long["ctas_per_sm"], split, long["overlaps"],
                   long["cycles"] - w1 * (per_tile + LONG * per_step), per_tile, per_step, busy,
                   waited / (long["cycles"] - short["cycles"]))
+
+
+def own_window(timed_at, tile, unit=None):
+    """The window of a program that nothing is known of but its tile. timed_at(sms, m, n, k, first): what the timed schedule sees of
+    it; first: of its grid, the CTAs that fit on those SMs and no others run. unit: the least M and N it takes, where that is more
+    than a tile.
+
+    Its grid may have a CTA for every tile, or follow the number of multiprocessors, which a window tells it; or always be the
+    same: then the window runs its first CTAs."""
+    bm, bn, bk = tile
+    first = timed_at(SMS, *(unit or (bm, bn)), bk)  # on all: a cluster may need more than one
+    cluster, per_sm = first["cluster"], first["ctas_per_sm"]
+    um, un = unit or (bm * cluster, bn * cluster)
+    of_unit = math.ceil(um / bm) * math.ceil(un / bn)
+    many = math.ceil(3 * SMS / of_unit)
+    grid = timed_at(cluster, um * many, un, bk, True)["ctas"]
+    fixed = cluster * per_sm < grid < of_unit * many
+    places = grid if fixed else cluster * per_sm
+    times = math.lcm(places, of_unit) // of_unit  # so many units fill the places
+
+    def one(rounds, steps):
+        return timed_at(cluster, um * times * rounds, un, bk * steps, fixed)
+
+    with ThreadPoolExecutor(build.jobs()) as pool:
+        runs = list(pool.map(one, (1, 3, 3), (LONG, SHORT, LONG)))
+    seen = fitted(tile, runs, [rounds * times * of_unit * per_sm / places for rounds in (1, 3)])
+    seen.sms = min(SMS, math.ceil(grid / per_sm)) if fixed else SMS
+    return seen
 
 
 def tile_of(result):
@@ -218,3 +254,19 @@ def show(wanted):
     table(["lesson", *[head for size in SIZES for head in (f"{size}", "recorded")]], rows)
     print("\n  TFLOP/s on an H200 at M = N = K, predicted by the emulator's timed schedule and recorded under sustained load")
     return OK
+
+
+def show_own(seen):
+    """The prediction of a reader's own program, for a person."""
+    rows = []
+    for size in SIZES:
+        said = seen.at(size, size, size)
+        rows.append([f"{size}", f"{said.cycles:,.0f}", f"{said.mhz:.0f}", f"{1000 * said.ms:.1f}", f"{said.tflops:.0f}"])
+    table(["M = N = K", "cycles", "MHz", "us", "TFLOP/s"], rows)
+    bound = "the tensor cores" if seen.per_step <= 1.02 * seen.busy else f"other than the tensor cores, which need {seen.busy:.0f}"
+    print(f"""
+  a step of K   {seen.per_step:.0f} cycles on an SM, bound by {bound}; {100 * max(0.0, seen.waits):.0f} % of it they wait for copies
+  a tile        {seen.per_tile:.0f} cycles more; a launch {max(0.0, seen.start):.0f}
+  CTAs          {seen.ctas_per_sm} on an SM, clusters of {seen.cluster}{f", on {seen.sms} SMs" if seen.sms != SMS else ""}
+
+  Carried on from small problems of the same program; the clock is an assumption (common/emulator/timed/README.md)""")

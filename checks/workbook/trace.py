@@ -3,6 +3,8 @@
 In a README, a comment before a picture says which runs of worked programs it is drawn from:
 
     <!-- timeline stages.svg 04 One stage: copy and product take turns | 05 Three stages -->
+
+`tiles` in place of `timeline` draws whole tiles of C, as they follow one another on one SM.
 """
 
 import json
@@ -14,7 +16,7 @@ from workbook.base import BUILD, OK, WRONG, Stop, handed_out, load_text, paragra
 from workbook.compile_report import refusal
 from workbook.lessons import lessons
 from workbook.run import run
-from workbook.timeline import Malformed, make_page, write_figure
+from workbook.timeline import Malformed, make_page, write_figure, write_tiles
 
 OUT = BUILD / "trace"
 SIZE = "--m 256 --n 256 --k 384"         # a few CTAs, of which one is recorded, and six K steps
@@ -22,20 +24,23 @@ FIGURE_SIZE = "--m 128 --n 128 --k 256"  # what fits on a printed line
 SCHEDULE = "timed"  # cycles on every lane
 LIMIT_S = 60
 BESIDE = {"01": "04"}  # whose run lies beside the lesson's; of the others, that of the lesson before
-MARK = re.compile(r"<!-- timeline (\S+\.svg) (.+?) -->")
+MARK = re.compile(r"<!-- (timeline|tiles) (\S+\.svg) (.+?) -->")
+TILES_SIZE = "--m 768 --n 256 --k 512"   # three tiles for each SM of a cluster of two,
+TILES = {"EMU_SCHEDULE": "timed:2", "EMU_TRACE_CTAS": "0-5"}  # which is all that runs
 
 
-def record(executable, words, stem):
+def record(executable, words, stem, **environment):
     """Runs a program and records it. Returns (path of the trace, the Run). Where an error was found in a CTA that the window
-    does not show, the run is recorded again with that CTA."""
+    does not show, the run is recorded again with that CTA. environment: of the emulator, in place of the usual."""
     OUT.mkdir(parents=True, exist_ok=True)
     path, chrome = OUT / f"{stem}.json", OUT / f"{stem}.perfetto.json"
     wanted = {}
     for _ in range(2):
         for file in (path, chrome):
             file.unlink() if file.exists() else None
-        done = run([executable, *words], LIMIT_S, json_option=bool(words), cwd=base.ROOT, EMU_SCHEDULE=SCHEDULE,
-                   EMU_TIME_LIMIT=LIMIT_S - 20, EMU_TRACE=path, EMU_TRACE_PERFETTO=chrome, **wanted)
+        done = run([executable, *words], LIMIT_S, json_option=bool(words), cwd=base.ROOT,
+                   **{"EMU_SCHEDULE": SCHEDULE, "EMU_TIME_LIMIT": LIMIT_S - 20, "EMU_TRACE": path, "EMU_TRACE_PERFETTO": chrome,
+                      **environment, **wanted})
         where = elsewhere(path)
         if where is None or wanted:
             return path, done
@@ -151,15 +156,16 @@ def bug_page(bug, executable):
 
 # ---- figures of documents
 
-def figure_runs(text):
+def figure_runs(kind, text):
     """[(trace, heading)] of a mark's '04 One stage | 05 Three stages'."""
+    size, more = (TILES_SIZE, TILES) if kind == "tiles" else (FIGURE_SIZE, {})
     runs = []
     for part in text.split(" | "):
         number, _, heading = part.partition(" ")
         lesson = lessons(number)[0]
         if not lesson.program("emu").exists():
             raise Stop(f"{shown(lesson.program('emu'))} is not built", ("try", "make build"))
-        path, done = record(lesson.program("emu"), FIGURE_SIZE.split(), f"figure-{lesson.number}")
+        path, done = record(lesson.program("emu"), size.split(), f"{kind}-{lesson.number}", **more)
         if not recorded(path):
             raise Stop(f"nothing was recorded of {shown(lesson.program('emu'))}", ("why", f"it {done.ended()}"))
         runs.append((path, heading))
@@ -171,8 +177,9 @@ def timelines(write):
     failures, count = [], 0
     for readme in sorted((base.ROOT / "lessons").glob("*/README.md")):
         for mark in MARK.finditer(load_text(readme)):
-            picture, new = readme.parent / mark[1], OUT / f"{readme.parent.name}-{mark[1]}"
-            write_figure(figure_runs(mark[2]), new, mark[2].split(" | ")[-1].partition(" ")[2])
+            kind, name, text = mark.groups()
+            picture, new = readme.parent / name, OUT / f"{readme.parent.name}-{name}"
+            (write_tiles if kind == "tiles" else write_figure)(figure_runs(kind, text), new, text.split(" | ")[-1].partition(" ")[2])
             count += 1
             same = picture.exists() and picture.read_bytes() == new.read_bytes()
             if write and not same:

@@ -19,6 +19,10 @@
 extern "C" __attribute__((weak)) void emu_name_memory(const void* device_memory, const char* name,
                                                       uint64_t columns, uint64_t element_bytes);
 
+// Who wrote a byte of device memory in the last launch: "CTA (0,0,0) warp 4, at kernel.cu:80". Null where nobody has, and in
+// a run that is not checked. Defined by the emulator, as above.
+extern "C" __attribute__((weak)) const char* emu_writer_of(const void* device_memory);
+
 template <class T>
 void emu_name_matrix(const T* device_memory, const char* name, uint64_t columns) {
   if (emu_name_memory) emu_name_memory(device_memory, name, columns, sizeof(T));

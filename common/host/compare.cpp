@@ -93,6 +93,28 @@ Comparison compare(const Result& result) {
   return all;
 }
 
+Hole first_hole(const Result& result, int bm, int bn) {
+  const auto open = [&](int row, int col) {
+    return result.got[static_cast<size_t>(row) * result.n + col] == kPoison && !result.right(row, col);
+  };
+  const auto open_in = [&](int row, int begin, int end) {
+    for (int col = begin; col < end; ++col)
+      if (!open(row, col)) return false;
+    return true;
+  };
+  for (int row = 0; row < result.m; ++row)
+    for (int col = 0; col < result.n; ++col) {
+      if (!open(row, col)) continue;
+      const int last_row = std::min(result.m, (row / bm + 1) * bm),
+                last_col = std::min(result.n, (col / bn + 1) * bn);
+      int end = col, below = row + 1;
+      while (end < last_col && open(row, end)) ++end;
+      while (below < last_row && open_in(below, col, end)) ++below;
+      return {row, col, below - row, end - col};
+    }
+  return {};
+}
+
 std::string describe_mismatches(const Comparison& comparison) {
   std::string text;
   char line[128];

@@ -48,6 +48,14 @@ struct Comparison {
 constexpr int kShown = 8;
 Comparison compare(const Result& result);
 
+// A rectangle of elements that nobody has written: the poison is in it. rows is 0 when there is none.
+struct Hole {
+  int row = 0, col = 0, rows = 0, cols = 0;
+};
+// The one that begins at the first such element; it ends where the result is written, and at the borders of its bm x bn tile
+// unless it is all of that.
+Hole first_hole(const Result& result, int bm, int bn);
+
 // A sentence for the first mismatches, one a line: "(row, col) want .. got ..".
 std::string describe_mismatches(const Comparison& comparison);
 

@@ -7,6 +7,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "emulator/names.hpp"
 #include "host/args.hpp"
@@ -198,7 +199,31 @@ class Program {
     const Tile& tile = report_.tile;
     answer.comparison = compare(result);
     answer.diagnosis = classify(result, answer.comparison, {a_, b_, m, n, k, tile.bm, tile.bn, tile.bk});
+    if (answer.diagnosis.id == "partly-written")
+      answer.diagnosis.reason += " " + about_hole(first_hole(result, tile.bm, tile.bn));
     answer.map = tile_map(result, tile.bm, tile.bn);
+  }
+
+  // Which elements nobody has stored, and who has stored those beside them, as far as the emulator has seen it.
+  std::string about_hole(const Hole& hole) const {
+    const auto span = [](const char* what, int begin, int count) {
+      const std::string first = what + std::string(count == 1 ? " " : "s ") + std::to_string(begin);
+      return count == 1 ? first : first + " to " + std::to_string(begin + count - 1);
+    };
+    const std::string words =
+        "Nobody has stored " + span("row", hole.row, hole.rows) + ", " + span("column", hole.col, hole.cols);
+    const std::pair<int, int> beside[] = {{hole.row - 1, hole.col},
+                                          {hole.row, hole.col - 1},
+                                          {hole.row + hole.rows, hole.col},
+                                          {hole.row, hole.col + hole.cols}};
+    for (const auto& [row, col] : beside) {
+      if (row < 0 || col < 0 || row >= report_.m || col >= report_.n || !emu_writer_of) continue;
+      const size_t at = static_cast<size_t>(row) * static_cast<size_t>(report_.n) + static_cast<size_t>(col);
+      if (const char* writer = emu_writer_of(sets_[0].problem.c + at))
+        return words + "; (" + std::to_string(row) + ", " + std::to_string(col) + ") beside it is from " +
+               writer + ".";
+    }
+    return words + ".";
   }
 
   void time_later_launches(double first_ms) {

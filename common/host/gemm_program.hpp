@@ -4,10 +4,10 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 #include "host/bf16.hpp"
+#include "host/function.hpp"
 
 namespace lab {
 
@@ -26,7 +26,7 @@ struct Problem {
 };
 
 // Launches the kernel on the default stream; all preparation is done. May be called many times.
-using Launch = std::function<void()>;
+using Launch = Function<void()>;
 
 struct Tile {
   int bm, bn, bk;
@@ -38,10 +38,10 @@ struct Variant {
   const char* option;
   const char* help;  // what the option does, one line
   const void* kernel;
-  size_t smem_bytes;                              // dynamic shared memory per CTA
-  std::function<Launch(const Problem&)> prepare;  // once for each set of buffers: tensor maps, packing
-  Tile tile = {};                                 // 0: the lesson's
-  int stages = 0;                                 // 0: the lesson's
+  size_t smem_bytes;                         // dynamic shared memory per CTA
+  Function<Launch(const Problem&)> prepare;  // once for each set of buffers: tensor maps, packing
+  Tile tile = {};                            // 0: the lesson's
+  int stages = 0;                            // 0: the lesson's
 };
 
 struct GemmLesson {
@@ -51,7 +51,7 @@ struct GemmLesson {
   int stages;
   std::vector<Variant> variants;  // the first is the lesson's own
   // Which variant runs when the command line names none: an index into `variants`. Empty: the first.
-  std::function<size_t(int m, int n, int k)> pick = {};
+  Function<size_t(int m, int n, int k)> pick = {};
   bool takes_sms = false;  // the grid follows the number of multiprocessors, so --sms has a meaning
 };
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "host/cuda_check.hpp"
 #include "host/device_buffer.hpp"
 
 namespace lab {

@@ -2,6 +2,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include "host/cuda_check.hpp"
 #include "host/device_buffer.hpp"
 #include "host/reference.hpp"
 

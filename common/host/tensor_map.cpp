@@ -9,6 +9,7 @@
 #include "host/cuda_check.hpp"
 #include "host/device.hpp"
 #include "host/entry_point.hpp"
+#include "host/tensor_map_problems.hpp"
 #include "rules/tensor_map.hpp"
 
 namespace lab {

@@ -4,7 +4,6 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace lab {
@@ -23,12 +22,6 @@ struct TensorMapSpec {
   CUtensorMapL2promotion l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
   CUtensorMapFloatOOBfill oob_fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
 };
-
-// Every rule that makes cuTensorMapEncodeTiled refuse `spec`: the parameter by its name in the manual, its value, the rule,
-// the fix. Empty when the map is good.
-std::vector<std::string> tensor_map_problems(const TensorMapSpec& spec);
-// In the same form, what the driver accepts although it is hardly meant. Empty for a map with problems.
-std::vector<std::string> tensor_map_advice(const TensorMapSpec& spec);
 
 // Encodes the map; advice goes to stderr. Throws std::invalid_argument with all problems when a rule is broken,
 // std::runtime_error when the driver has no cuTensorMapEncodeTiled or refuses.

@@ -2,16 +2,20 @@
 // ended.
 #pragma once
 
-#include <stdexcept>
-#include <string>
+#include <exception>
 
 namespace lab {
 
 constexpr int kTodoBytes = 256;
 
 // A TODO that the host reached; what() is its message.
-struct TodoOpen : std::runtime_error {
-  using std::runtime_error::runtime_error;
+class TodoOpen : public std::exception {
+ public:
+  explicit TodoOpen(const char* message) : message_(message) {}  // a literal
+  const char* what() const noexcept override { return message_; }
+
+ private:
+  const char* message_;
 };
 
 // Remembers the device variables of a translation unit with TODO_OPEN: the char* through which its kernels find the
@@ -25,6 +29,6 @@ struct TodoRegistration {
 void arm_todos();
 
 // The message of the TODO that ended a kernel, or "" if none did. Valid even after the kernel has trapped.
-std::string open_todo();
+const char* open_todo();
 
 }  // namespace lab

@@ -59,10 +59,34 @@ TEST_CASE("polling: a flag that nobody will set is found by what the threads do,
   }
 }
 
+TEST_CASE("polling: a loop that counts its turns is found, too; one that is left after so many is not") {
+  const auto counting = [](const std::string& more) {
+    return "mov.u64 %rd1, flag;\nmov.u32 %r2, 0;\n"
+           "AGAIN: add.u32 %r2, %r2, 1;\nld.volatile.global.u32 %r1, [%rd1];\n" +
+           more + "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra AGAIN;\nOUT: st.global.u32 [%out], %r2;";
+  };
+  Options o;
+  o.out_words = 1;
+  o.declarations = ".global .u32 flag;\n";
+  for (const char* schedule : {"in-order", "late", "random:1", "random:2", "random:3"}) {
+    o.schedule = schedule;
+    CAPTURE(schedule);
+    Runner endless;
+    endless.machine.time_limit_s = 1e9;
+    CHECK(endless.fault(counting(""), {}, o).id == "endless-loop");
+    Runner clock;
+    clock.machine.time_limit_s = 1e9;
+    CHECK(clock.fault(counting("mov.u64 %rd3, %clock64;\n"), {}, o).id == "endless-loop");
+    Runner bounded;
+    CHECK(bounded.run(counting("setp.gt.u32 %p2, %r2, 600000;\n@%p2 bra OUT;\n"), {}, o)[0] == 600001);
+  }
+}
+
 TEST_CASE("the time limit counts processor time, and says that it is the last resort") {
   Runner r;
   r.machine.time_limit_s = 0.1;
-  const auto f = r.fault("mov.u64 %rd1, 0;\nLOOP: add.u64 %rd1, %rd1, 1;\nbra LOOP;");
+  const auto f =
+      r.fault("mov.u64 %rd1, 1;\nLOOP: add.u64 %rd1, %rd1, 2;\nsetp.ne.u64 %p1, %rd1, 0;\n@%p1 bra LOOP;");
   CHECK(f.id == "time-limit");
   CHECK(f.title.find("processor time") != std::string::npos);
   CHECK(f.why.find("last resort") != std::string::npos);

@@ -2,6 +2,8 @@
 // Each in a process of its own: a fault ends the device's work for good.
 #include <doctest/doctest.h>
 
+#include <thread>
+
 #include "runtime_support.hpp"
 #include "support/folder.hpp"
 
@@ -142,7 +144,8 @@ TEST_CASE("loops and waits that never end are ended: the launch timed out") {
 TEST_CASE("a kernel that waits for the host, which waits for it: told at the call that waits") {
   const std::string poll =
       "again:\nld.volatile.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;\n";
-  const auto waits = [&](bool host_sets) {
+  enum class Sets { nobody, host, another_thread };
+  const auto waits = [&](Sets sets) {
     return in_child([&] {
       Registered code(kernel_text("kernel", poll + "st.global.u32 [%rd1+4], 7;"));
       const void* kernel = code.kernel("kernel");
@@ -152,14 +155,18 @@ TEST_CASE("a kernel that waits for the host, which waits for it: told at the cal
       void* args[] = {&words};
       const int launch = cudaLaunchKernel(kernel, 1, 1, args, 0, nullptr);
       const int last = cudaGetLastError();
-      if (host_sets) words[0] = 1;
+      if (sets == Sets::host) words[0] = 1;
+      std::thread other;
+      if (sets == Sets::another_thread) other = std::thread([&] { usleep(200'000), words[0] = 1; });
       const int wait = cudaDeviceSynchronize();
+      if (other.joinable()) other.join();
       std::printf("%d %d %d, %d\n", launch, last, wait, words[1]);
       return 0;
     });
   };
-  CHECK(waits(true).output == "0 0 0, 7\n");
-  const Ended never = waits(false);
+  CHECK(waits(Sets::host).output == "0 0 0, 7\n");
+  CHECK(waits(Sets::another_thread).output == "0 0 0, 7\n");
+  const Ended never = waits(Sets::nobody);
   CHECK(never.output == "0 0 702, 0\n");
   CHECK(contains(never.errors, "endless-loop"));
   CHECK(never.status == 1);
@@ -334,6 +341,9 @@ TEST_CASE("bad values in the environment end the process before main, with statu
                              {"EMU_TIME_LIMIT", "-1"},
                              {"EMU_TIME_LIMIT", "0"},
                              {"EMU_TIME_LIMIT", "nan"},
+                             {"EMU_WINDOW", "some"},
+                             {"EMU_REGISTERS", "/dev/null"},
+                             {"EMU_REGISTERS", "/no/such/file"},
                              {"EMU_CHECK", "maybe"},
                              {"EMU_JSON", "/no/such/folder/report.json"},
                              {"EMU_JSON", ""}}) {
@@ -347,6 +357,7 @@ TEST_CASE("bad values in the environment end the process before main, with statu
                               {"EMU_SCHEDULE", "late"},
                               {"EMU_SCHEDULE", "random:7"},
                               {"EMU_TIME_LIMIT", "0.5"},
+                              {"EMU_WINDOW", "first"},
                               {"EMU_CHECK", "off"}}) {
     CAPTURE(good.value);
     CHECK(again(good.name, good.value).status == 0);

@@ -34,13 +34,15 @@ Options options(unsigned threads, const std::string& schedule = "timed:1") {
 constexpr int kLaps = 64;
 
 // Cycles of one lap, as thread 0 sees them.
-double lap(const std::string& before, const std::string& body, unsigned threads) {
+double lap(const std::string& before, const std::string& body, unsigned threads, unsigned out_words = 1) {
   const std::string text = before + "bar.sync 0;\nmov.u32 %r0, 0;\nmov.u64 %rd0, %clock64;\nLOOP:\n" + body +
                            "add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p0, %r0, " + std::to_string(kLaps) +
                            ";\n@%p0 bra LOOP;\nmov.u64 %rd1, %clock64;\nsub.u64 %rd1, %rd1, %rd0;\n"
                            "cvt.u32.u64 %r1, %rd1;\nst.global.u32 [%out], %r1;\n";
   TimedRunner r;
-  return static_cast<double>(r.run(text, {}, options(threads))[0]) / kLaps;
+  Options o = options(threads);
+  o.out_words = out_words;
+  return static_cast<double>(r.run(text, {}, o)[0]) / kLaps;
 }
 
 // Groups of four m64nNk16, at most `pending` groups in flight.
@@ -129,6 +131,44 @@ TEST_CASE("timed: a window has its multiprocessors, and the CTAs take turns on t
   };
   near(cycles(8, "timed:1"), 2 * cycles(4, "timed:1"), 0.1);
   near(cycles(8, "timed:2"), cycles(4, "timed:1"), 0.1);
+}
+
+TEST_CASE("timed: a window can run the first CTAs alone, and registers bound how many share an SM") {
+  const std::string body =
+      "mov.u32 %r0, 0;\nLOOP: add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p0, %r0, 4000;\n@%p0 bra LOOP;\n"
+      "st.global.u32 [%out], %r0;\n";
+  Options o = options(1024, "timed:1");
+  const auto seen = [&](unsigned ctas, bool first_only, unsigned registers) {
+    o.ctas = ctas;
+    TimedRunner r;
+    r.timing.first_only = first_only;
+    if (registers) r.timing.registers["test"] = registers;
+    r.run(body, {}, o);
+    return r.timing.summary();
+  };
+  CHECK(seen(8, true, 0).cycles == seen(1, false, 0).cycles);
+  CHECK(seen(8, true, 0).ctas == 8);
+  CHECK(seen(2, false, 0).ctas_per_sm == 1);  // PTX without a bound: 128 are assumed
+  CHECK(seen(2, false, 64).ctas_per_sm == 1);
+  CHECK(seen(2, false, 32).ctas_per_sm == 2);
+}
+
+TEST_CASE("timed: a store costs its sectors of 32 bytes, in whatever order the lanes come to them") {
+  // A thread has 32 bytes of output; %r4 is the byte that it writes to.
+  const auto store = [](const std::string& place) {
+    return lap(".reg .b64 %base, %to;\nmul.wide.u32 %base, %t, 32;\nsub.u64 %base, %out, %base;\n" + place +
+                   "cvt.u64.u32 %to, %r4;\nadd.u64 %to, %to, %base;\n",
+               "st.global.u32 [%to], %r0;\n", 128, 8);
+  };
+  const double in_order = store("shl.b32 %r4, %t, 2;\n");
+  // Of each warp's 128 bytes, lane i writes to sector i % 4.
+  const double by_turns = store(
+      "and.b32 %r3, %t, 96;\nshl.b32 %r4, %r3, 2;\nand.b32 %r3, %t, 3;\nshl.b32 %r3, %r3, 5;\nadd.u32 %r4, %r4, %r3;\n"
+      "and.b32 %r3, %t, 28;\nadd.u32 %r4, %r4, %r3;\n");
+  const double apart = store("shl.b32 %r4, %t, 5;\n");
+  near(by_turns, 4 * 4 * emu::timed::kStoreSector, 0.25);  // less what the queue takes at first
+  near(in_order, 4 * 4 * emu::timed::kStoreSector, 0.25);
+  near(apart, 4 * 32 * emu::timed::kStoreSector, 0.1);
 }
 
 TEST_CASE("timed: who polls goes on when the value changes, who sleeps when the time is over") {

@@ -55,6 +55,8 @@ std::vector<Setting> settings(Random& random) {
                                              {"EMU_SCHEDULE", "random:17"},
                                              {"EMU_TIME_LIMIT", "2.5"},
                                              {"EMU_CHECK", "off"},
+                                             {"EMU_WINDOW", "first"},
+                                             {"EMU_REGISTERS", "/dev/null"},
                                              {"EMU_STRICT", "1"},
                                              {"EMU_TRACE_CTAS", "0-3"},
                                              {"EMU_TRACE_STEPS", "1"},
@@ -70,7 +72,8 @@ std::vector<Setting> settings(Random& random) {
   std::vector<Setting> chosen;
   for (size_t i = 1 + random.below(3); i > 0; --i) {
     Setting s = random.of(kGood);
-    static const std::set<std::string> kPaths = {"EMU_PTX", "EMU_JSON", "EMU_TRACE", "EMU_TRACE_PERFETTO"};
+    static const std::set<std::string> kPaths = {"EMU_PTX", "EMU_REGISTERS", "EMU_JSON", "EMU_TRACE",
+                                                 "EMU_TRACE_PERFETTO"};
     if (!kPaths.count(s.name)) {  // those stay as they are: files would be written
       if (random.one_in(2)) s.value = mutated(s.value.empty() ? " " : s.value, random).substr(0, 4000);
       if (random.one_in(3)) s.value += std::to_string(edge(random));

@@ -78,6 +78,13 @@ def to_ptx(sandbox, source):
     return done.output
 
 
+def assembled(sandbox, folder):
+    """What ptxas says of `folder`/kernel.ptx: its resource report and remarks; '' where it says nothing."""
+    done = sandbox.run([inside(program.linking()["NVCC"]), "-arch=sm_90a", "-cubin", f"{FOLDER}/kernel.ptx", "-Xptxas", "-v", "-o", "/tmp/kernel.cubin"],
+                       LIMITS, [(folder, FOLDER), *toolkit()])
+    return (done.output + done.errors)[:1 << 20].decode("utf-8", "replace")
+
+
 def launches(sandbox, source, calls):
     """What the host code of a source hands to its first launch, by its own account: a text for each of `calls`, which are lists of
     arguments; None where it says nothing. Raises Refused."""

@@ -21,6 +21,7 @@ from workbook.base import Stop, load_text, save_text
 from workbook.grading import compiler
 from workbook.grading.blanks import alone, around, blanks, host_text, others_worked
 from workbook.grading.sandbox import INSIDE, Limits
+from workbook.nvcc import registers
 from workbook.run import run
 
 HOST_CASE = "the host code hands the kernel what the lesson asks for"
@@ -48,6 +49,7 @@ class Verdict:
     why: str = ""
     lines: list = field(default_factory=list)
     cases: list = field(default_factory=list)
+    slow: str = ""  # what the assembler says of a right one's speed, in lines
 
     def share(self, point):
         """How much of the cases about the lesson's point, or of the others, has passed; 0 to 1."""
@@ -135,7 +137,19 @@ class Judge:
                     raise
                 self.verdict(lesson, load_text(lesson.solution))  # if the compiler works on this, it was the hand-in that broke it
                 return Verdict("does not compile", "the compiler breaks down on it", ["the compiler breaks down on it"], [])
-        return summed_up(cases)
+            found = summed_up(cases)
+            if found.what == "right":
+                found.slow = self.speed(source, Path(folder, "judged"))
+            return found
+
+    def speed(self, source, folder):
+        """What ptxas remarks of a right kernel, as `make check` tells it, and what it spills; '' where neither."""
+        said = compiler.assembled(self.sandbox, folder)
+        count, spilled = registers(said)
+        lines = [line.replace(str(source), source.name) for line in text_of(compile_report.remarks(said, source))]
+        if spilled:
+            lines += [""] * bool(lines) + [f"{spilled:,} bytes spilled per thread, which has {count} registers"]
+        return "\n".join(lines)
 
     def refusal(self, refused, source):
         """What the compiler said, with lines of the hand-in and of no other file."""
@@ -331,6 +345,8 @@ def judge_file(judge, lesson, text):
     """What is written down of one file: the verdict on the whole, and on each blank alone in the otherwise worked program."""
     whole = judge.verdict(lesson, text)
     found = dict(asdict(whole), blanks=[], remarks=[])
+    slow = found.pop("slow")
+    found["remarks"] += [slow] if slow else []
     for blank in blanks(lesson, text):
         found["blanks"].append(judge_blank(judge, lesson, blank, whole, text))
     added, lacking = around(lesson, text)

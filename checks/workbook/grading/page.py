@@ -17,6 +17,7 @@ table { border-collapse: collapse; margin: .8rem 0 } th, td { padding: .3rem .6r
 .right { color: var(--right) } .part { color: var(--part) } .wrong { color: var(--wrong) } .none { color: var(--none) }
 pre { background: #f6f7f9; border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; overflow-x: auto; font-size: 13px;
   line-height: 1.45 } section { border-top: 2px solid var(--line); margin-top: 1.6rem; padding-top: .2rem }
+p.part { white-space: pre-wrap; overflow-wrap: anywhere }
 .bar { display: inline-block; width: 7rem; height: .6rem; background: #e8ebf0; border-radius: 3px; overflow: hidden; vertical-align: middle }
 .bar i { display: block; height: 100%; background: var(--right) }
 summary { cursor: pointer; color: var(--dim) } .big { font-size: 1.25rem; font-weight: 600 }

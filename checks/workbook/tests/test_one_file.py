@@ -91,6 +91,38 @@ class OneFile(Tree):
         self.stand_ins(nvcc="echo nvcc fatal: unknown option; exit 1")
         self.assertIn("try    look at FLAGS", self.go(2, FLAGS="--nonsense"))
 
+    # ---- make predict FILE=
+
+    MODEL = """#!/usr/bin/env python3
+import json, os, sys
+if CODE: sys.exit(CODE)
+m, n, k = map(int, sys.argv[1].split(","))
+tiles, steps = m // 128 * (n // 256), k // 64
+cycles = 1000 + tiles * (400 + 600 * steps)
+json.dump({"findings": [], "timed": {"cluster": 1, "ctas_per_sm": 1, "sms": 1, "ctas": tiles, "cycles": cycles, "overlaps": False,
+           "tensor_busy": BUSY * tiles * steps * 512 / cycles, "waits_for_copies": 0}}, open(os.environ["EMU_JSON"], "w"))
+"""
+
+    def predicted(self, code, busy=1, ends=0, **environment):
+        (self.here / "my kernel.cu").write_text(self.MODEL.replace("CODE", str(ends)).replace("BUSY", str(busy)))
+        got, said = self.tool("predict", **dict({"FILE": "my kernel.cu", "CALLED_FROM": str(self.here), "LOG": str(self.here / "log"),
+                                                 "TILE": "128x256x64", "ARGS": "{m},{n},{k}"}, **environment))
+        self.assertEqual(got, code, said)
+        return said
+
+    def test_a_prediction_of_a_program_of_ones_own(self):
+        said = self.predicted(0)
+        self.assertRegex(said, rf"4096 +{1000 + 4 * (400 + 64 * 600):,} ")
+        self.assertIn("a step of K   600 cycles on an SM, bound by other than the tensor cores, which need 512", said)
+
+    def test_why_there_is_no_prediction(self):
+        self.assertIn("TILE=128x256x64", self.predicted(2, TILE=""))
+        self.assertIn("TILE=128x256 are no 3 sizes", self.predicted(2, TILE="128x256"))
+        self.assertIn("ARGS does not say how the program is told M, N and K", self.predicted(2, ARGS="{m} {n}"))
+        self.assertIn("128,256,64 ended with exit code 3", self.predicted(2, ends=3))
+        self.assertIn("has no product of the tensor cores", self.predicted(2, busy=0))
+        self.assertIn("leave DEVICE out", self.predicted(2, DEVICE="gpu"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -49,6 +49,39 @@ class Predict(Tree):
             "600 * steps", "300 * steps"), True)], (128, 128, 64))
         self.assertAlmostEqual(seen.per_step, 512)
 
+    def own(self, grid_of, cluster=1, unit=None, least=1):
+        """The window of a program of 128x256x64 tiles, as above, whose grid is grid_of(tiles, SMs); least: tiles of its units."""
+        asked = []
+
+        def timed_at(sms, m, n, k, first=False):
+            tiles, steps = -(-m // 128) * -(-n // 256), k // 64
+            self.assertEqual(tiles % least, 0)
+            asked.append(first)
+            grid = grid_of(-(-tiles // cluster) * cluster, sms)
+            each = -(-tiles // (grid if first else min(sms, grid)))
+            cycles = 1000 + each * (400 + 600 * steps)
+            return {"cluster": cluster, "ctas_per_sm": 1, "sms": sms, "ctas": grid, "cycles": cycles, "overlaps": False,
+                    "tensor_busy": each * steps * 512 / cycles, "waits_for_copies": each * steps * 60 / cycles}
+
+        seen = predict.own_window(timed_at, (128, 256, 64), unit)
+        for got, want in ((seen.start, 1000), (seen.per_tile, 400), (seen.per_step, 600), (seen.busy, 512)):
+            self.assertAlmostEqual(got, want, places=6)
+        return seen, asked
+
+    def test_a_program_of_ones_own_is_seen_through_a_window_where_its_grid_follows_the_problem_or_the_machine(self):
+        for grid_of in (lambda tiles, sms: tiles, lambda tiles, sms: sms, lambda tiles, sms: min(tiles, sms)):
+            for cluster in (1, 2):
+                seen, asked = self.own(grid_of if cluster == 1 else lambda tiles, sms: max(2, grid_of(tiles, sms)), cluster)
+                self.assertEqual((seen.sms, asked[2:]), (132, [False] * 3))
+        self.assertEqual(seen.tiles(4096, 4096), 4)
+
+    def test_of_a_grid_that_is_always_the_same_the_first_ctas_run(self):
+        seen, asked = self.own(lambda tiles, sms: 128, unit=(2048, 2048), least=128)
+        self.assertEqual((seen.sms, asked), (128, [False, True, True, True, True]))
+        self.assertEqual([seen.tiles(s, s) for s in (2048, 4096, 8192)], [1, 4, 16])
+        seen, asked = self.own(lambda tiles, sms: 132)
+        self.assertEqual((seen.sms, asked[-1]), (132, True))
+
     def test_the_clock_falls_under_load_and_less_where_the_tensor_cores_wait(self):
         for state in predict.LEVELS:
             levels = [predict.clock(0.9, us, state) for us in (5, 30, 100, 200, 700, 1500, 10000)]

@@ -5,7 +5,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 import traces
-from workbook.timeline import Malformed, make_page, write_figure
+from workbook.timeline import Malformed, make_page, tiles, write_figure, write_tiles
 from workbook.timeline.read import read
 from workbook.timeline.view import load, view
 
@@ -157,6 +157,44 @@ class Figure(traces.Folder):
         texts = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
         for text in ("one <stage>", "copy engine", "stage 0", "tensor core", "read-before-landed"):
             self.assertIn(text, texts)
+
+    def tiles(self, **more):
+        """Two tiles of C, of two K steps each, computed and stored by one CTA."""
+        made = traces.trace(steps=4, unit="cycle", **more)
+        for event in made["events"]:
+            if event["e"] == "copy":
+                event["start"][0] %= 128
+        for number in (100, 101):
+            made["end"] += 10
+            made["events"] += [dict(t=made["end"], e="copy", cta=0, warp=0, lane=0, lanes=1, copy=number, kind="tensor_store", bytes=64,
+                                    operations=1, map=0, line=6), dict(t=made["end"] + 5, e="done", cta=0, copy=number)]
+        return made
+
+    def test_a_tile_of_c_is_the_copies_until_k_begins_anew_and_as_many_products_and_stores(self):
+        made = self.tiles()
+        spans = tiles.of_sm(made)
+        self.assertEqual(sorted(key for key in spans if key[1] is None), [(k, None, t) for k in ("copy", "store") for t in (0, 1)])
+        self.assertEqual(sorted(key for key in spans if key[1] == 0), [("product", 0, 0), ("product", 0, 1)])
+        starts = [e["t"] for e in made["events"] if e["e"] == "copy" and e["kind"] == "tensor_load"]
+        ends = [e["t"] for e in made["events"] if e["e"] == "land"]
+        self.assertEqual([spans["copy", None, tile] for tile in (0, 1)], [(starts[0], ends[3]), (starts[4], ends[7])])
+        path = traces.written(self.folder, "t.json", made)
+        write_tiles([(path, "stays"), (path, "again")], self.folder / "tiles.svg", "Tiles")
+        texts = [e.text for e in ElementTree.parse(self.folder / "tiles.svg").iter("{http://www.w3.org/2000/svg}text")]
+        for text in ("stays", "copies", "Warps 0 to 3", "stores", "tile 1"):
+            self.assertIn(text, texts)
+
+    def test_tiles_are_those_of_the_first_cta_of_each_cluster_one_after_the_other(self):
+        made = self.tiles(cluster=[2, 1, 1], ctas=[dict(cta=c, index=[c, 0, 0], rank=c % 2, warps=4) for c in (0, 1, 2)])
+        later = [dict(e, cta=2, t=e["t"] + 1000) for e in made["events"]]
+        made["events"] += [dict(e, cta=1) for e in made["events"]] + later
+        spans = tiles.of_sm(made)
+        self.assertEqual([tile for kind, _, tile in sorted(spans) if kind == "copy"], [0, 1, 2, 3])
+        self.assertEqual(spans["copy", None, 2][0], spans["copy", None, 0][0] + 1000)
+
+    def test_a_run_that_knows_no_cycles_has_no_tiles(self):
+        with self.assertRaises(Malformed):
+            tiles.of_sm(traces.trace())
 
 
 if __name__ == "__main__":

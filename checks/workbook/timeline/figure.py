@@ -129,6 +129,11 @@ def draw(runs, title):
         kinds.add("threads")
     drawing.legend(kinds)
     words = " ".join(f"{heading or run['title']}: {len(run['beats'])} steps; {run['beats'][-1]['text']}" for run, heading in runs)
+    return document(drawing, title, words)
+
+
+def document(drawing, title, words):
+    """The SVG of a drawing; words: for who cannot see it."""
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {drawing.y:g}" role="img" font-family="sans-serif">\n'
             f"<title>{escape(title)}</title>\n<desc>{escape(words)}</desc>\n"
             '<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'

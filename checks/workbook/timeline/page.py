@@ -5,6 +5,8 @@ import json
 import re
 from pathlib import Path
 
+from workbook.base import shown
+
 from .read import Malformed
 from .view import load
 
@@ -35,6 +37,9 @@ def make_page(traces, out, title="A run, step by step"):
             views.append(load(path, name))
         except Malformed as problem:
             problems.append(str(problem))
+    for view in views:
+        for file in view["files"]:
+            file["path"] = shown(file["path"])
     if not views:
         title = "No run can be shown"
     Path(out).write_text(render(title, views, "\n\n".join(problems)), encoding="utf-8")

@@ -64,6 +64,8 @@ def by_barrier(trace):
                 of_map = event.get("map")
                 stage.add_tile(names.tile_name(event, len(stage.tiles)), area, of_map,
                                trace["maps"][of_map]["swizzle"] if of_map is not None else 0)
+    for stage in found.values():
+        stage.tiles.sort(key=lambda tile: tile["range"][1])  # where they lie: a multicast may bring them in any order
     return sorted(found.values(), key=lambda s: (s.cta, trace["barriers"][s.full]["address"]))
 
 

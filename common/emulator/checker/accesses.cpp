@@ -33,6 +33,7 @@ void fill(Tag* tags, uint32_t bytes, Tag value) {
 }  // namespace
 
 void AccessRule::clear() {
+  same_place_.clear();
   shared_.clear();
   last_cta_ = nullptr;
   written_by_.clear();
@@ -45,6 +46,7 @@ void AccessRule::cta_started(const Cta& cta) {
 }
 
 void AccessRule::cta_ended(const Cta& cta) {
+  tell_same_place();
   shared_.erase(&cta);
   written_by_.forget(cta);
   last_cta_ = nullptr;
@@ -70,7 +72,9 @@ size_t AccessRule::shadow_bytes() {
 }
 
 void AccessRule::start() {
+  tell_same_place();
   tell_.next_event();
+  strong_ = false;
   good_write_ = good_read_ = good_writer_ = good_readers_ = combined_from_ = 0;
   readers_.start();
 }
@@ -79,12 +83,17 @@ void AccessRule::start() {
 
 // One byte's writer, which is neither nobody nor one whom all is plain with.
 void AccessRule::check_writer(const Accessor& who, Tag writer, uint64_t address, Space space) {
-  if (!past_.ordered(who, writer))
-    return conflicts_.meet({who, false, past_.first_unordered(who, writer), true, address, space});
+  if (!past_.ordered(who, writer)) {
+    const Tag other = rival(who, writer);
+    if (other && !(is_strong(other) && seen_by(who, address)))
+      meet({who, false, other, true, address, space, strong_}, other);
+    return;
+  }
   const Accessor all = who.whole_group();
   const bool same_for_all = past_.ordered(all, writer);
   const Record::Kind kind = past_.records.of(writer).kind;
   if (kind == Record::Kind::op) mbarriers_.mark_used(same_for_all ? all : who, writer);
+  if (strong_) return;
   if (kind == Record::Kind::threads) cluster_.check_read(who, writer, address);
   const Operation* op = past_.operation(writer);
   if (kind == Record::Kind::threads || (op && op->kind == AsyncOp::Kind::cp_async))
@@ -156,6 +165,97 @@ void AccessRule::check_read(const Accessor& who, Tag* write, Tag* read, size_t b
   if (read) join_readers(who, read, bytes, me);
 }
 
+// ---- ordinary and strong accesses
+
+// The first access of the tag that the accessor is not ordered after and races with; 0: none. Strong ones race with ordinary
+// ones only, and the copy engine's reductions are strong. A lane for which another has spoken comes last.
+Tag AccessRule::rival(const Accessor& who, Tag tag) const {
+  Tag first = 0, spoken_for = 0;
+  past_.records.each(tag, [&](Tag t) {
+    if (first || past_.ordered(who, t)) return;
+    if (strong_ && (is_strong(t) || past_.reduces(t))) return;
+    if (!past_.spoken_for(who, t))
+      first = t;
+    else if (!spoken_for)
+      spoken_for = t;
+  });
+  return first ? first : spoken_for;
+}
+
+// The accessor, or somebody before it, has read the byte since it was written. Accesses to one word happen one after the
+// other: whoever has seen the word comes after those that had changed it, by atomics without any fence, too.
+bool AccessRule::seen_by(const Accessor& who, uint64_t address) {
+  const auto has_seen = [&](Tag readers) {
+    bool seen = false;
+    past_.records.each(readers, [&](Tag t) { seen = seen || past_.ordered(who, t); });
+    return seen;
+  };
+  if (range_->space == Space::shared) {
+    Shadow* shadow = shadow_of(*range_->owner);
+    return shadow && has_seen(shadow->reads()[address]);
+  }
+  Readers* page = global().read.find(address);
+  if (!page) return false;
+  const size_t i = address % kPage >> page->shift;
+  return has_seen(page->one[i]) || (!page->other.empty() && has_seen(page->other[i]));
+}
+
+// ---- conflicts
+
+bool AccessRule::same_line(Tag a, int32_t source) const {
+  const int32_t mine = past_.records.of(a).source;
+  return mine == source || tell_.line(mine).text() == tell_.line(source).text();
+}
+
+void AccessRule::meet(Conflict c, Tag held) {
+  const Operation* mma = c.write ? past_.operation(c.prior) : c.who.op;
+  if (!mma || mma->kind != AsyncOp::Kind::wgmma || range_->space != Space::shared) return conflicts_.meet(c);
+  // The operand that starts next below the bytes.
+  const bool is_a = mma->a_start <= c.address && (mma->b_start > c.address || mma->a_start > mma->b_start);
+  const uint32_t start = is_a ? mma->a_start : mma->b_start;
+  const Tag first = start && start < c.address ? writer(*range_->owner, start) : 0;
+  const bool other_tile = first && past_.records.of(first).source >= 0 &&
+                          (!held || !same_line(first, past_.records.of(held).source)) &&
+                          !(c.write && same_line(first, c.who.inst->source));
+  if (other_tile && (c.write || past_.ordered(c.who, first))) {
+    c.operand = is_a ? "A" : "B";
+    c.tile = start;
+    c.tile_writer = first;
+  }
+  conflicts_.meet(c);
+}
+
+// One line of the program.
+bool AccessRule::same_statement(Tag writer, Tag me) const {
+  return past_.records.of(writer).kind == Record::Kind::threads &&
+         past_.records.of(me).kind == Record::Kind::threads && same_line(writer, past_.records.of(me).source);
+}
+
+void AccessRule::note_same_place(const Accessor& who, Tag prior, uint64_t address, Space space,
+                                 size_t bytes) {
+  SamePlace place{who, prior, address, space, nullptr, 0, {}};
+  place.bytes = std::min(bytes, place.before.size());
+  place.at = space == Space::shared ? range_->owner->shared_at(address, place.bytes)
+                                    : tell_.machine().memory.at(address, place.bytes);
+  if (!place.at) return;
+  std::copy_n(place.at, place.bytes, place.before.data());
+  same_place_.push_back(place);
+}
+
+// Now the values are there.
+void AccessRule::tell_same_place() {
+  if (same_place_.empty()) return;
+  const auto differs = [](const SamePlace& p) { return !std::equal(p.at, p.at + p.bytes, p.before.data()); };
+  auto told = std::find_if(same_place_.begin(), same_place_.end(), differs);
+  const bool equal = told == same_place_.end();
+  if (equal) told = same_place_.begin();
+  Conflict c{told->who, true, told->prior, true, told->address, told->space};
+  c.same_statement = true;
+  c.equal_values = equal;
+  conflicts_.meet(c);
+  same_place_.clear();
+}
+
 // ---- writes
 
 // The lanes of a warp that execute a store of the copy engine together, of the same bytes to the same place, store what one
@@ -186,17 +286,33 @@ Tag AccessRule::with_reduction(const Accessor& who, Tag writers, Tag me, uint64_
   return past_.records.combine(kept, me);
 }
 
+// The writers after an atomic or the like. An ordinary store that the same thread has made before is kept beside it: others, whose
+// atomics do not race with this one, must know of the store.
+Tag AccessRule::with_own_store(const Accessor& who, Tag writers, Tag me) {
+  Tag own = 0;
+  past_.records.each(writers, [&](Tag t) {
+    const Record& r = past_.records.of(t);
+    if (r.kind == Record::Kind::threads && !r.strong && Past::of_warp(r, who) &&
+        Records::lane_of(t) == Records::lane_of(me))
+      own = t;
+  });
+  return own ? past_.records.combine(own, me) : me;
+}
+
 // The writers of a byte after this write to it.
-Tag AccessRule::over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, Space space) {
+Tag AccessRule::over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, size_t bytes,
+                            Space space) {
+  if (!who.op && !strong_ && any_strong(writer)) past_.records.mark_reset(me);
   if (who.op && past_.reduces(me)) return with_reduction(who, writer, me, address, space);
-  if (past_.settled(who, writer, &good_writer_)) return me;
+  if (past_.settled(who, writer, &good_writer_)) return strong_ ? with_own_store(who, writer, me) : me;
   if (same_store(who, writer)) return past_.records.combine(writer, me);  // a reader must know of all
-  // Lanes of one instruction may store to one place: the value of one of them stays.
-  const Record &mine = past_.records.of(me), &theirs = past_.records.of(writer);
-  const bool one_instruction =
-      mine.kind == Record::Kind::threads && theirs.kind == mine.kind && theirs.source == mine.source;
-  if (!one_instruction)
-    conflicts_.meet({who, true, past_.first_unordered(who, writer), true, address, space});
+  const Tag other = rival(who, writer);
+  const bool mixed = other && strong_ != is_strong(other);
+  if (!other || (mixed && seen_by(who, address))) return me;
+  if (strong_ || mixed || !same_statement(other, me))
+    conflicts_.meet({who, true, other, true, address, space, strong_});
+  else if (!Past::of_warp(past_.records.of(other), who))  // of lanes of a warp the value of one stays
+    note_same_place(who, other, address, space, bytes);
   return me;
 }
 
@@ -208,10 +324,11 @@ void AccessRule::check_write(const Accessor& who, Tag* write, Tag* read, size_t 
     const size_t end = read ? std::min(writes_end, run_end(read, i, bytes, one_reader)) : writes_end;
     const Tag readers = read ? read[i] : 0, writer = write[i];
     Tag now = me;
-    if (readers && !past_.settled(who, readers, &good_readers_))
-      conflicts_.meet({who, true, past_.first_unordered(who, readers), false, address + i, space});
+    const bool met = readers && !past_.settled(who, readers, &good_readers_);
+    if (const Tag other = met ? rival(who, readers) : 0)
+      meet({who, true, other, false, address + i, space, strong_, any_strong(writer)}, writer);
     else if (writer)
-      now = over_writer(who, writer, me, address + i, space);
+      now = over_writer(who, writer, me, address + i, end - i, space);
     std::fill(write + i, write + end, now);
     i = end;
   }
@@ -219,6 +336,7 @@ void AccessRule::check_write(const Accessor& who, Tag* write, Tag* read, size_t 
 }
 
 void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write) {
+  range_ = &range;
   if (range.space == Space::shared) {
     Shadow* shadow = shadow_of(*range.owner);
     if (!shadow || range.address + range.bytes > shadow->size()) return;
@@ -231,9 +349,9 @@ void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag 
       check_read(who, writes, reads, range.bytes, me, range.address, Space::shared);
     return;
   }
-  seam_.check(who, range.address, range.bytes, write);
+  if (!strong_) seam_.check(who, range.address, range.bytes, write);
   if (write)
-    readers_.check_write(who, range.address, range.bytes);
+    readers_.check_write(who, range.address, range.bytes, strong_);
   else
     readers_.note_read(who, range.address, range.bytes, me);
   each_page_of(range.address, range.bytes, [&](uint64_t address, uint64_t offset, uint64_t here) {
@@ -247,17 +365,19 @@ void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag 
 // ---- a warp's access
 
 // A record of this warp's threads at this instruction; the latest one serves again while nothing was released.
-uint32_t AccessRule::thread_record(const Accessor& who, bool write, bool again) {
+uint32_t AccessRule::thread_record(const Accessor& who, bool write, Form form) {
   WarpRecords& mine = written_by_.of(who.warp());
   if (mine.steps != who.self->steps) {
     mine.block = past_.records.add_epochs(who.self->epoch);
     mine.steps = who.self->steps;
   }
-  LastRecord& last = mine.last[write][again];
+  LastRecord& last = mine.last[write][static_cast<size_t>(form)];
   if (last.source == who.inst->source && last.block == mine.block) return last.record;
   Record r;
   r.kind = Record::Kind::threads;
-  r.again = again;
+  r.again = form == Form::again;
+  r.strong = form == Form::strong;
+  r.lanes = who.group;
   r.warp = static_cast<uint16_t>(who.warp().index);
   r.rank = static_cast<uint16_t>(who.cta().cluster_rank);
   r.cluster = who.cluster().index;
@@ -270,6 +390,7 @@ uint32_t AccessRule::thread_record(const Accessor& who, bool write, bool again) 
 const AccessRule::SeenRecord& AccessRule::look_up(const Accessor& who, SeenRecord& seen, Tag tag) {
   const Record& r = past_.records.of(tag);
   seen = {tag >> 5, past_.plain_lanes(who, tag, false), 0, false};
+  seen.strong = r.strong;
   seen.mine = r.kind == Record::Kind::threads && Past::of_warp(r, who);
   if (seen.mine) seen.again = ~lanes_at_least(past_.records.epochs(r).data(), who.self->epoch.data());
   return seen;
@@ -283,7 +404,8 @@ struct AccessRule::LaneTags {
   Tag records[2] = {0, 0};  // without and with `again`
   Tag of(int lane, bool again) { return record(again) | static_cast<Tag>(lane); }
   Tag record(bool again) {
-    if (!records[again]) records[again] = rule.thread_record(who, write, again) << 5;
+    if (!records[again])
+      records[again] = rule.thread_record(who, write, again ? Form::again : Form::first) << 5;
     return records[again];
   }
 };
@@ -299,25 +421,31 @@ inline bool AccessRule::usual_access(const Accessor& who, const AccessEvent& e, 
   bool usual = (tags.write || writer) && all_equal(writes, e.bytes) && all_equal(reads, e.bytes);
   if (reader) {
     const SeenRecord& r = look(who, seen[0], reader);
-    *again = !tags.write && r.again >> l & 1 && Records::lane_of(reader) == l;
+    *again = !tags.write && !strong_ && r.again >> l & 1 && Records::lane_of(reader) == l;
     usual = usual && r.ordered(reader, l);
   }
-  if (writer) usual = usual && look(who, seen[1], writer).ordered(writer, l);
+  if (writer) {
+    const SeenRecord& w = look(who, seen[1], writer);
+    usual = usual && w.ordered(writer, l) && !(tags.write && w.strong && !strong_);
+  }
   if (!usual) return false;
   fill(tags.write ? writes : reads, e.bytes, tags.of(l, *again));
   if (tags.write && reader) fill(reads, e.bytes, 0);
   return true;
 }
 
-void AccessRule::access(const Accessor& warp, const AccessEvent& e) {
+void AccessRule::access(const Accessor& warp, const AccessEvent& e, uint32_t strong) {
   Accessor who = warp;
   const bool write = e.kind != AccessKind::read;
   SeenRecord seen[2];
   LaneTags tags{*this, who, write};
+  tags.records[0] = strong << 5;
+  strong_ = strong != 0;
   for (uint32_t left = e.mask; left; left &= ~who.lanes) {
     const int l = __builtin_ctz(left);
     who.lanes = 1u << l;
     bool again = false;
+    if (strong && e.space == Space::shared && e.addr[l] < kSharedBase) continue;  // the system's
     if (e.space == Space::shared) {
       Shadow* shadow = shadow_of(*e.owner[l]);
       if (!shadow || usual_access(who, e, *shadow, seen, tags, &again)) continue;
@@ -333,16 +461,7 @@ void AccessRule::access(const Accessor& warp, const AccessEvent& e) {
     check_range(who, {e.space, e.space == Space::shared ? e.owner[l] : nullptr, e.addr[l], e.bytes}, me,
                 write);
   }
-}
-
-// No weak access has written the bytes so far: now they are not uninitialised.
-void AccessRule::strong_access(const AccessEvent& e) {
-  if (e.space != Space::shared || e.kind == AccessKind::read) return;
-  for_lanes(e.mask, [&](int l) {
-    if (Shadow* shadow = shadow_of(*e.owner[l]))
-      std::replace(shadow->writes() + e.addr[l], shadow->writes() + e.addr[l] + e.bytes, Tag{0},
-                   Records::kStrong);
-  });
+  if (strong && write) conflicts_.strong_write(warp, e);
 }
 
 }  // namespace emu::check

@@ -36,8 +36,12 @@ class AccessRule {
 
   // An access of a warp's threads, or of an engine, begins: what was found out for the one before is not its own.
   void start();
-  void access(const Accessor& warp, const AccessEvent& e);
-  void strong_access(const AccessEvent& e);  // orders its threads: here it only counts as a write
+  // strong: the record of a strong access, which races with ordinary ones only; 0: it is ordinary.
+  void access(const Accessor& warp, const AccessEvent& e, uint32_t strong = 0);
+  // Made before its release, which covers it.
+  uint32_t strong_record(const Accessor& warp, const AccessEvent& e) {
+    return thread_record(warp, e.kind != AccessKind::read, Form::strong);
+  }
   void check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write);
   void allocated(uint64_t address, uint64_t bytes) { readers_.forget(address, bytes); }
 
@@ -78,10 +82,11 @@ class AccessRule {
   struct WarpRecords {
     uint64_t steps = 0;     // of the warp, when its epochs were kept
     uint32_t block = 0;     // where
-    LastRecord last[2][2];  // by write and `again`
+    LastRecord last[2][3];  // by write and form
   };
   PerWarp<WarpRecords> written_by_;
-  uint32_t thread_record(const Accessor& who, bool write, bool again);
+  enum class Form : uint8_t { first, again, strong };
+  uint32_t thread_record(const Accessor& who, bool write, Form form);
 
   // What the accessor has to do with the record of a tag; kept while neighbouring lanes meet the same record.
   struct SeenRecord {
@@ -89,6 +94,7 @@ class AccessRule {
     uint32_t plain = 0;  // lanes whose access all lanes of the instruction are ordered after
     uint32_t again = 0;  // mine: lanes that have released since
     bool mine = false;   // of the warp itself
+    bool strong = false;
     bool ordered(Tag tag, int lane) const {
       return plain >> Records::lane_of(tag) & 1 || (mine && Records::lane_of(tag) == lane);
     }
@@ -108,9 +114,41 @@ class AccessRule {
   void join_readers(const Accessor& who, Tag* read, size_t bytes, Tag me);
   void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
                    Space space);
-  Tag over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, Space space);
+  Tag over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, size_t bytes, Space space);
   bool same_store(const Accessor& who, Tag writers) const;
   Tag with_reader(const Accessor& who, Tag readers, Tag me);
+
+  // ---- ordinary accesses and strong ones (atomic, volatile, relaxed), which do not race with each other
+  bool strong_ = false;                 // the access at hand
+  const MemoryRange* range_ = nullptr;  // that it is looking at
+  bool is_strong(Tag single) const { return past_.records.of(single).strong; }
+  bool any_strong(Tag writers) const {
+    bool any = false;
+    past_.records.each(writers, [&](Tag t) { any = any || is_strong(t); });
+    return any;
+  }
+  Tag with_own_store(const Accessor& who, Tag writers, Tag me);
+  Tag rival(const Accessor& who, Tag tag) const;
+  bool seen_by(const Accessor& who, uint64_t address);
+
+  // The conflict, with what is behind it where a wgmma reads. held: who has written the bytes before.
+  void meet(Conflict c, Tag held);
+  bool same_line(Tag a, int32_t source) const;
+
+  // ---- one statement that several warps store to one place with: do they store the same value?
+  struct SamePlace {
+    Accessor who;
+    Tag prior = 0;
+    uint64_t address = 0;
+    Space space = Space::shared;
+    const std::byte* at = nullptr;
+    size_t bytes = 0;
+    std::array<std::byte, 32> before;  // what is there
+  };
+  std::vector<SamePlace> same_place_;  // by the access before this one
+  bool same_statement(Tag writer, Tag me) const;
+  void note_same_place(const Accessor& who, Tag prior, uint64_t address, Space space, size_t bytes);
+  void tell_same_place();
   Tag with_reduction(const Accessor& who, Tag writers, Tag me, uint64_t address, Space space);
 };
 

@@ -55,8 +55,11 @@ void BarrierHistory::initialised(const Mbarrier& bar) {
 
 void BarrierHistory::arrived(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t count) {
   BarrierLog& b = log(bar);
-  entry(b.ever.arrivals, w, in.source).count += count;
-  entry(b.running.arrivals, w, in.source).count += count;
+  for (PhaseLog* where : {&b.ever, &b.running}) {
+    Arrivals& arrivals = entry(where->arrivals, w, in.source);
+    arrivals.count += count;
+    arrivals.later = in.action == Action::arrive_later;
+  }
   if (b.seen != bar.seen_phases) {
     b.seen = bar.seen_phases;
     b.arrivals_since = 0;

@@ -14,6 +14,7 @@ struct Arrivals {
   const Warp* warp = nullptr;
   int32_t source = -1;
   uint64_t count = 0;
+  bool later = false;  // by cp.async.mbarrier.arrive
 };
 
 // Copies that complete on one mbarrier, of one warp from one line.

@@ -1,8 +1,12 @@
 #include "emulator/checker/checker.hpp"
 
 #include "emulator/isa/access.hpp"
+#include "emulator/machine/wgmma.hpp"
 
 namespace emu::check {
+
+Checker::Checker() = default;
+Checker::~Checker() = default;
 
 // ---- launches, CTAs, threads
 
@@ -17,13 +21,17 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   cluster_.clear();
   seam_.begin(config.early);
   accesses_.clear();
+  conflicts_.begin();
   maps_.clear();
-  registers_.begin(program);
+  freed_maps_.begin();
+  registers_.clear();
+  unset_registers_.launched(program);
   drain_.clear();
   collect_at_ = least_growth;
 }
 
 void Checker::on_launch_end(Machine&) {
+  conflicts_.end();
   seam_.keep(accesses_.global(), past_.records);
   past_.records.clear();
   accesses_.clear();
@@ -42,6 +50,7 @@ void Checker::on_mbarrier_fault(Warp& w, const Inst&, const Mbarrier& bar, Findi
 
 void Checker::on_cta_start(Cta& cta) {
   order_.cta_started(cta);
+  seam_.cta_started(cta, order_.cluster(cta).index);
   accesses_.cta_started(cta);
 }
 
@@ -75,17 +84,17 @@ void Checker::on_access(Warp& w, const Inst& in, const AccessEvent& e) {
   if (e.space == Space::shared && w.cta.cluster->ctas.size() > 1)
     for_lanes(e.mask, [&](int l) {
       if (e.owner[l] == &w.cta) return;
-      cluster_.used(w, in, l, *e.owner[l]);
+      cluster_.used({w, in, l}, *e.owner[l]);
       cluster_.entered(accessor(w, in, 1u << l), *e.owner[l]);
     });
-  if (e.strong) {
-    accesses_.strong_access(e);
-    order_.strong_access(w, e);
-    if (w.cta.cluster->ctas.size() > 1) cluster_.told(w, e.mask);
-    return;
-  }
   const Accessor who = accessor(w, in, e.mask);
   accesses_.start();
+  if (e.strong) {
+    const uint32_t record = accesses_.strong_record(who, e);
+    order_.strong_access(w, e);
+    if (w.cta.cluster->ctas.size() > 1) cluster_.told(w, e.mask);
+    return accesses_.access(who, e, record);
+  }
   swizzles_.warp_reads(e, who);
   if (e.space == Space::global && e.kind != AccessKind::read && !maps_.empty())
     for_lanes(e.mask, [&](int l) { maps_.check_edit(accessor(w, in, 1u << l), e.addr[l], e.bytes); });
@@ -128,16 +137,15 @@ void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier
   cluster_.told(w, mask);
 }
 
-void Checker::on_mbarrier(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
-                          bool release) {
+void Checker::on_mbarrier(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
   tell_.next_event();
-  if (op == MbarrierOp::init) return mbarriers_.initialised(w, in, lane, bar);
+  if (op == MbarrierOp::init) return mbarriers_.initialised(at, bar);
   if (!order_.find(bar.cta->cluster)) return;  // a copy that lands after its CTA has ended: reported then
-  const bool remote = bar.cta != &w.cta && (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop);
-  const uint32_t handed_over = remote ? order_.warp(w).handed_over[static_cast<size_t>(lane)] : 0;
-  if (remote) cluster_.used(w, in, lane, *bar.cta);
-  mbarriers_.operated(w, in, lane, bar, op, amount, release);
-  if (remote) cluster_.arrived(w, in, lane, handed_over, *bar.cta);
+  const bool remote = bar.cta != &at.warp.cta && (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop);
+  const uint32_t handed_over = remote ? order_.warp(at.warp).handed_over[static_cast<size_t>(at.lane)] : 0;
+  if (remote) cluster_.used(at, *bar.cta);
+  mbarriers_.operated(at, bar, op, amount, release);
+  if (remote) cluster_.arrived(at, handed_over, *bar.cta);
 }
 
 void Checker::on_mbarrier_wait(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase,
@@ -169,9 +177,9 @@ void Checker::on_grid_dependency(Warp& w, const Inst&, uint32_t mask, bool wait)
 
 // ---- engines
 
-void Checker::on_map_use(Warp& w, const Inst& in, int lane, uint64_t address) {
+void Checker::on_map_use(const At& at, uint64_t address) {
   tell_.next_event();
-  maps_.used(accessor(w, in, 1u << lane), address);
+  maps_.used(accessor(at.warp, at.inst, 1u << at.lane), address);
 }
 
 void Checker::on_async_issue(AsyncOp& op) {
@@ -188,9 +196,15 @@ void Checker::on_async_issue(AsyncOp& op) {
   op.destinations(destinations);
   Operation o = past_.operations.issued(op, issuer, order_, tell_.event(), sources, destinations);
   if (o.read && op.kind != AsyncOp::Kind::wgmma) drain_.issued(*op.warp, o.lane, o.read_value, o.source);
+  if (op.map) freed_maps_.copy_issued(op, who);
   if (op.kind == AsyncOp::Kind::tensor_load) {
     swizzles_.copy_issued(destinations, o, who);
     boxes_.issued(op);
+  }
+  if (op.kind == AsyncOp::Kind::wgmma) {
+    const auto& mma = static_cast<const WgmmaOp&>(op);
+    o.a_start = mma.shape.a_in_registers ? 0 : mma.a.start;
+    o.b_start = mma.b.start;
   }
   const uint32_t index = mbarriers_.issued(o, op.barrier, who);
   op.observer_data = index;
@@ -209,6 +223,7 @@ void Checker::on_async_issue(AsyncOp& op) {
     op.warp->watchers.add(*this);  // on_instruction
     registers_.issued(op, who);
     swizzles_.wgmma_issued(op, who);
+    operands_.wgmma_issued(op, who);
   }
   Tag reads = writes;
   if (o.read) {  // "again" of an op record: the tag stands for the reading of its source

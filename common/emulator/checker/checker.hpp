@@ -11,16 +11,21 @@
 
 #include "emulator/checker/accesses.hpp"
 #include "emulator/checker/drain.hpp"
+#include "emulator/checker/freed_maps.hpp"
+#include "emulator/checker/operands.hpp"
 #include "emulator/checker/registers.hpp"
 #include "emulator/checker/stuck.hpp"
 #include "emulator/checker/swizzles.hpp"
 #include "emulator/checker/tensor_maps.hpp"
+#include "emulator/checker/unset_registers.hpp"
 #include "emulator/machine/observer.hpp"
 
 namespace emu::check {
 
 class Checker : public Observer {
  public:
+  Checker();
+  ~Checker() override;  // not here: whoever makes a checker would compile those of all the tables in it
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_launch_end(Machine&) override;
   void on_deadlock(const std::vector<StuckGroup>&, Finding&) override;
@@ -36,8 +41,7 @@ class Checker : public Observer {
   void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
                      bool release) override;
   void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
-  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
-                   bool release) override;
+  void on_mbarrier(const At&, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
                         bool acquire) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
@@ -45,8 +49,11 @@ class Checker : public Observer {
   void on_async_complete(AsyncOp&) override;
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
-  void on_map_use(Warp&, const Inst&, int lane, uint64_t address) override;
+  void on_map_use(const At&, uint64_t address) override;
   void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
+
+  // "CTA (0,0,0) warp 4, at file:line": who wrote that byte of global memory last, in the last launch; "": nobody.
+  std::string writer(uint64_t address) { return seam_.writer(address); }
 
   // Bytes of the tables of past accesses. When they have grown by least_growth, what nobody can ask about any more is
   // dropped; 0: before every access, for tests.
@@ -70,8 +77,11 @@ class Checker : public Observer {
   GridSeamRule seam_{tell_};
   AccessRule accesses_{past_, mbarriers_, conflicts_, proxies_, cluster_, seam_, unwritten_, tell_};
   TensorMapRule maps_{order_, past_, accesses_.global(), tell_};
+  FreedMapRule freed_maps_{tell_};
   SwizzleRule swizzles_{past_, accesses_, tell_};
+  OperandRule operands_{past_, accesses_, tell_};
   RegisterRule registers_{tell_};
+  UnsetRegisterRule unset_registers_{tell_};
   DrainRule drain_{boxes_, tell_};
   StuckRule stuck_{history_, boxes_, tell_};
 

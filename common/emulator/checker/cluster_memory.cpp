@@ -4,10 +4,10 @@
 
 namespace emu::check {
 
-void ClusterRule::used(const Warp& w, const Inst& in, int lane, const Cta& owner) {
+void ClusterRule::used(const At& at, const Cta& owner) {
   if (!order_.cta(owner).running) return;  // it is too late for cta_ends()
-  const WarpOrder& order = order_.warp(w);
-  remote_[&owner][order.thread(lane)] = {order.epoch[static_cast<size_t>(lane)], in.source};
+  const WarpOrder& order = order_.warp(at.warp);
+  remote_[&owner][order.thread(at.lane)] = {order.epoch[static_cast<size_t>(at.lane)], at.inst.source};
 }
 
 // Whoever has heard of any step of a thread of the owner, in whatever way, knows that it has begun.
@@ -53,15 +53,13 @@ void ClusterRule::told(const Warp& w, uint32_t mask) {
   if (Relay* relay = relay_of(order)) hand_to(*relay, w.cta, order, mask);
 }
 
-void ClusterRule::arrived(const Warp& w, const Inst& in, int lane, uint32_t before, const Cta& owner) {
-  WarpOrder& order = order_.warp(w);
-  uint32_t& handed_over = order.handed_over[static_cast<size_t>(lane)];
+void ClusterRule::arrived(const At& at, uint32_t before, const Cta& owner) {
+  WarpOrder& order = order_.warp(at.warp);
+  uint32_t& handed_over = order.handed_over[static_cast<size_t>(at.lane)];
   if (handed_over == before) return;  // relaxed: nothing was published
-  const auto& qualifiers = tell_.program().sources[static_cast<size_t>(in.source)]->modifiers;
   Relay* relay = relay_of(order);
-  if (order.lanes[static_cast<size_t>(lane)].memory_fence ||
-      std::find(qualifiers.begin(), qualifiers.end(), "cluster") != qualifiers.end()) {
-    if (relay) hand_to(*relay, owner, order, 1u << lane);
+  if (order.lanes[static_cast<size_t>(at.lane)].memory_fence || at.inst.cluster_scope) {
+    if (relay) hand_to(*relay, owner, order, 1u << at.lane);
     return;
   }
   if (!relay) {  // the first of them: all that is known so far came another way
@@ -69,9 +67,10 @@ void ClusterRule::arrived(const Warp& w, const Inst& in, int lane, uint32_t befo
     for (const CtaOrder& cta : order.cluster->ctas)
       for (const WarpOrder& other : cta.warps) hand_to(*relay, *cta.cta, other, 0xFFFFFFFFu);
   }
-  relay->weak[&owner] = {&w, in.source};
-  auto& weak = weak_[order.cluster->index][order.thread(lane)];
-  if (weak.empty() || weak.back().released != before) weak.push_back({handed_over, 0, before, in.source});
+  const int32_t source = at.inst.source;
+  relay->weak[&owner] = {&at.warp, source};
+  auto& weak = weak_[order.cluster->index][order.thread(at.lane)];
+  if (weak.empty() || weak.back().released != before) weak.push_back({handed_over, 0, before, source});
   weak.back().last = handed_over;
   handed_over = before;
 }

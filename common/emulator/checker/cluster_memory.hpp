@@ -26,10 +26,10 @@ class ClusterRule {
   // A thread, or a copy that it issues, accesses the shared memory of another CTA: it must know that the other has begun.
   void entered(const Accessor& who, const Cta& owner);
   // A thread uses the shared memory of another CTA, or arrives on an mbarrier there.
-  void used(const Warp& w, const Inst& in, int lane, const Cta& owner);
+  void used(const At& at, const Cta& owner);
   // An arrive on an mbarrier of another CTA has published what the lane knows; until then it had handed over its accesses
   // up to the step `before`.
-  void arrived(const Warp& w, const Inst& in, int lane, uint32_t before, const Cta& owner);
+  void arrived(const At& at, uint32_t before, const Cta& owner);
   // Lanes go on with what others may have told them of, with a scope that is wide enough: through a cluster barrier, an atomic or
   // a fence.
   void told(const Warp& w, uint32_t mask);

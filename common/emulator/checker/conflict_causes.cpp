@@ -13,10 +13,6 @@ std::string init_words(const Mbarrier& bar) {
   return text(bar.name(), " is initialised for ", bar.initial);
 }
 
-bool is_plain_arrive(const Program& program, int32_t source) {
-  return source >= 0 && program.sources[static_cast<size_t>(source)]->opcode == "mbarrier";
-}
-
 }  // namespace
 
 // Of the same cluster, which is still there; null otherwise.
@@ -92,19 +88,18 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
     for (const Arrivals& a : history_.of(*wait->bar).ever.arrivals) {
       if (a.warp != w->warp) continue;
       const std::string name = wait->bar->name();
-      const bool plain = is_plain_arrive(tell_.program(), a.source);
       f.related.push_back({"the reader's wait for " + name, tell_.line(wait->source)});
       f.related.push_back({"arrives on " + name, tell_.line(a.source)});
       f.title += text(": the arrival on ", name,
-                      plain ? " does not wait for the copy" : " does not cover this copy");
+                      a.later ? " does not cover this copy" : " does not wait for the copy");
       f.why =
-          plain
-              ? "mbarrier.arrive is executed at once, by the thread; only cp.async.mbarrier.arrive.noinc arrives when "
-                "the copies of its thread have landed."
-              : "cp.async.mbarrier.arrive.noinc arrives when the copies that its thread issued before it have landed; "
-                "this one came after it.";
+          a.later
+              ? "cp.async.mbarrier.arrive.noinc arrives when the copies that its thread issued before it have landed; "
+                "this one came after it."
+              : "mbarrier.arrive is executed at once, by the thread; only cp.async.mbarrier.arrive.noinc arrives when "
+                "the copies of its thread have landed.";
       f.hint = text("cp.async.mbarrier.arrive.noinc on ", name, " behind the last copy of the stage",
-                    plain ? ", in place of the arrival" : "");
+                    a.later ? "" : ", in place of the arrival");
       return true;
     }
   std::string not_waited_for;
@@ -130,6 +125,11 @@ bool Conflicts::fence_is_missing(const Conflict& c) const {
                                    c.prior, Clock::order))
         return true;
   return false;
+}
+
+// The reader's warp read together, and one lane of it that the later thread is ordered after has spoken for all of them.
+bool Conflicts::told_by_another_lane(const Conflict& c) const {
+  return c.write && !c.prior_is_write && c.space == Space::shared && past_.spoken_for(c.who, c.prior);
 }
 
 // Empty barriers of the CTA that nobody waits for, though they are there: "empty_bar[0], empty_bar[1]".

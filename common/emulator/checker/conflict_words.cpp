@@ -18,6 +18,17 @@ constexpr const char* kNotLanded = "a tile is read before the reader knows that 
 constexpr const char* kWaitForCopy =
     "wait on the copy's mbarrier, for the parity of this phase, before the first read";
 
+// Where a warp reads together, its loads are over before one of its lanes goes on; the manual orders only that lane's.
+void one_lane_told(Finding& f, const std::string& warp) {
+  f.make_milder();
+  f.title = text("one lane tells that ", warp,
+                 " has read the bytes, and nothing orders the other lanes' reads before it");
+  f.why =
+      "An arrival, and whatever else a lane does, covers what that lane has done itself; .sync instructions that are no barrier "
+      "gather a warp and order none of its accesses.";
+  f.hint = "__syncwarp() between the last read of the warp and the one lane that goes on for it";
+}
+
 }  // namespace
 
 void Conflicts::tell(const Conflict& c, const Cause& cause) {
@@ -35,6 +46,7 @@ void Conflicts::tell(const Conflict& c, const Cause& cause) {
     return tell_.tell(std::move(f), c.who, r.source);
   }
   Finding f = words(c, cause);
+  if (c.operand) past_its_tile(c, f);
   if (f.state.empty())
     f.state = tell_.place(c.space, c.address) + ": touched before by " + tell_.describe(c.prior);
   tell_.tell(std::move(f), c.who, r.source);
@@ -90,9 +102,24 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
     }
     case Kind::race_with_engine:
       return race_with_engine(c);
+    case Kind::mixed:
+      return mixed(c);
+    case Kind::same_place:
+      return same_place(c);
     default:
       return race(c);
   }
+}
+
+// The finding is milder where a relaxed atomic orders the two and only the fence behind it is missing.
+void Conflicts::fence_story(const Conflict& c, Finding& f) const {
+  if (c.space != Space::global || c.who.op || !fence_is_missing(c)) return;
+  f.make_milder();
+  f.title =
+      "a relaxed atomic tells that bytes are ready, and no fence behind it makes them visible to who uses them";
+  f.why =
+      "A relaxed atomic orders only itself; what its value tells of counts for other memory from the next fence of its thread on.";
+  f.hint = "__threadfence() behind the atomic, before the barrier that tells the others";
 }
 
 Finding Conflicts::race(const Conflict& c) {
@@ -101,14 +128,84 @@ Finding Conflicts::race(const Conflict& c) {
                            " the same bytes without any order between them"),
                       "No barrier, mbarrier or fence with an atomic orders the two accesses.",
                       "put a barrier between them, or let only one thread write");
-  if (c.space != Space::global || c.who.op || !fence_is_missing(c)) return f;
-  f.make_milder();
-  f.title =
-      "a relaxed atomic tells that bytes are ready, and no fence behind it makes them visible to who uses them";
-  f.why =
-      "A relaxed atomic orders only itself; what its value tells of counts for other memory from the next fence of its thread on.";
-  f.hint = "__threadfence() behind the atomic, before the barrier that tells the others";
+  if (told_by_another_lane(c)) {
+    one_lane_told(f, names_of_warp(c));
+    return f;
+  }
+  fence_story(c, f);
   return f;
+}
+
+// The order that is missing is not what is wrong.
+void Conflicts::past_its_tile(const Conflict& c, Finding& f) const {
+  const int32_t other = c.write ? c.who.inst->source : past_.records.of(c.prior).source;
+  f.title = text("a wgmma reads ", c.operand, " past the end of its tile, into bytes that others use");
+  f.state = text(c.operand, " starts in ", tell_.place(c.space, c.tile), ", written at ",
+                 tell_.line(past_.records.of(c.tile_writer).source).text(), "; ",
+                 tell_.place(c.space, c.address), " is written at ", tell_.line(other).text());
+  f.why = text("The tile is shorter than what the instruction reads: ",
+               c.operand[0] == 'A' ? "64 rows (M)" : "N rows", ", at the offsets of its descriptor.");
+  f.hint = text(
+      "make room for all rows that the instruction reads, and check N and the offsets of the descriptor; if the bytes are "
+      "a part of ",
+      c.operand, " after all, order the two");
+}
+
+// An ordinary access and an atomic, volatile or relaxed one.
+Finding Conflicts::mixed(const Conflict& c) {
+  const bool plain_writes = c.strong ? c.prior_is_write : c.write;
+  const bool strong_writes = c.strong ? c.write : c.prior_is_write;
+  if (!plain_writes) {
+    Finding f = finding(
+        Id::data_race, "an ordinary load of a word that other threads change with atomics or volatile stores",
+        "Nothing orders the two, and the compiler may keep what an ordinary load has brought: a loop may never see the change.",
+        "load it with atomicAdd(p, 0), cuda::atomic_ref or through a volatile pointer; or put a barrier between");
+    if (c.space == Space::global) f.make_milder();
+    return f;
+  }
+  if (strong_writes) {
+    Finding f = finding(
+        Id::data_race,
+        "an ordinary store and an atomic or volatile one write the same word without any order between them",
+        "What the ordinary store writes may come before or after what the others have done to the word: their share is "
+        "lost, or it is.",
+        "put a barrier between the store and the atomics: __syncthreads() in a CTA, a new launch for a grid");
+    fence_story(c, f);
+    return f;
+  }
+  if (c.reset || past_.records.of(c.prior).reset)
+    return finding(
+        Id::data_race, "an ordinary store resets a word that other threads may still be polling",
+        "Nobody has told the storing thread that the others have seen the value before: one that looks later waits for "
+        "ever.",
+        "reset it when all have gone on (a barrier, or a second counter), or let it count on and compare with the next "
+        "multiple");
+  Finding f = finding(
+      Id::data_race, "a flag is set by an ordinary store while other threads poll it",
+      "The compiler may move, join or drop an ordinary store, and it orders nothing that was written before.",
+      "set it with st.release (cuda::atomic_ref), or __threadfence() and then an atomic or volatile store");
+  f.make_milder();
+  return f;
+}
+
+// One statement that several warps store to one place with.
+Finding Conflicts::same_place(const Conflict& c) {
+  Finding f = finding(
+      Id::data_race,
+      c.equal_values ? "several warps store the same value to one place, with no order between them"
+                     : "several warps store different values to one place, with no order between them",
+      c.equal_values
+          ? "The value is the same whichever store comes last; the manual calls it a race all the same."
+          : "The value of whichever store comes last stays, and the place that another one was meant for gets none.",
+      c.equal_values
+          ? "if (threadIdx.x == 0) in front of the store, or an atomic store"
+          : "let one of them store, or give each a place of its own: see which index is missing from the address");
+  if (c.equal_values) f.make_milder();
+  return f;
+}
+
+std::string Conflicts::names_of_warp(const Conflict& c) const {
+  return text("warp ", past_.records.of(c.prior).warp);
 }
 
 Finding Conflicts::copy_not_waited_for(const Conflict& c) {
@@ -135,6 +232,10 @@ Finding Conflicts::stage_overwritten(const Conflict& c) {
               : "The thread that issues the copy has not acquired the release of the stage's last reader.",
       "let every reader arrive on an empty barrier after its last read (after the wgmma wait), and let the "
       "producer wait for it before it issues the copy");
+  if (told_by_another_lane(c)) {
+    one_lane_told(f, names_of_warp(c));
+    return f;
+  }
   GroupStory story;
   std::string family;
   const bool met = product && group_story(c, &story, &family) && story.kind != GroupStory::Kind::not_met &&

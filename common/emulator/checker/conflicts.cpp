@@ -5,7 +5,47 @@ namespace emu::check {
 
 void Conflicts::meet(const Conflict& c) {
   const uint32_t way = static_cast<uint32_t>(c.write) | static_cast<uint32_t>(c.prior_is_write) << 1;
-  if (tell_.wanted(way, past_.records.of(c.prior).source)) tell(c, classify(c));
+  if (!tell_.wanted(way, past_.records.of(c.prior).source)) return;
+  const Cause cause = classify(c);
+  const bool ordinary_load = cause.kind == Cause::Kind::mixed && !(c.strong ? c.prior_is_write : c.write);
+  if (ordinary_load) return keep_look(c);
+  tell(c, cause);
+}
+
+void Conflicts::keep_look(const Conflict& c) {
+  const Record& r = past_.records.of(c.prior);
+  const int32_t load = c.strong ? r.source : c.who.inst->source;
+  if (looks_.count(load)) return;
+  Look look{mixed(c), r.cluster, r.rank, r.warp, c.address};
+  if (!c.strong) {
+    look.cluster = c.who.cluster().index;
+    look.rank = static_cast<uint16_t>(c.who.cta().cluster_rank);
+    look.warp = static_cast<uint16_t>(c.who.warp().index);
+  }
+  look.finding.state = tell_.place(c.space, c.address) + ": touched before by " + tell_.describe(c.prior);
+  tell_.complete(look.finding, c.who, r.source);
+  looks_.insert({load, std::move(look)});
+}
+
+void Conflicts::strong_write(const Accessor& who, const AccessEvent& e) {
+  for (auto look = looks_.begin(); look != looks_.end();) {
+    const Look& l = look->second;
+    bool same =
+        l.cluster == who.cluster().index && l.rank == who.cta().cluster_rank && l.warp == who.warp().index;
+    if (same) {
+      same = false;
+      for_lanes(e.mask, [&](int lane) { same = same || e.addr[lane] == l.address; });
+    }
+    look = same ? looks_.erase(look) : std::next(look);
+  }
+}
+
+void Conflicts::end() {
+  for (auto& [source, look] : looks_) {
+    tell_.next_event();
+    tell_.add(look.finding);
+  }
+  looks_.clear();
 }
 
 // The first that fits: what the engines do explains more than that two accesses are not ordered.
@@ -30,7 +70,9 @@ Cause Conflicts::classify(const Conflict& c) {
     if (refills) return of_refill(c);
     if (before && before->kind == AsyncOp::Kind::wgmma) return cause(Kind::operand_overwritten);
   }
-  return cause(now ? Kind::race_with_engine : Kind::race);
+  if (now) return cause(Kind::race_with_engine);
+  if (c.same_statement) return cause(Kind::same_place);
+  return cause(!before && c.strong != past_.records.of(c.prior).strong ? Kind::mixed : Kind::race);
 }
 
 // A wait that answered about the phase before the first has told nothing of any copy.

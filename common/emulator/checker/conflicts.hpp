@@ -2,6 +2,8 @@
 // cause (conflicts.cpp), then its words (conflict_words.cpp).
 #pragma once
 
+#include <map>
+
 #include "emulator/checker/mbarriers.hpp"
 #include "emulator/checker/unwritten.hpp"
 
@@ -14,6 +16,14 @@ struct Conflict {
   bool prior_is_write = false;
   uint64_t address = 0;
   Space space = Space::shared;
+  bool strong = false;          // the later one is an atomic, volatile or relaxed access
+  bool reset = false;           // it is an ordinary write, to what strong ones have written
+  bool same_statement = false;  // both are stores by one line of the program
+  bool equal_values = false;    // of the same value
+  // A wgmma reads the bytes as a part of this operand, and yet the tile where that starts was written by another line.
+  const char* operand = nullptr;
+  uint64_t tile = 0;
+  Tag tile_writer = 0;
 };
 
 struct Cause {
@@ -30,6 +40,8 @@ struct Cause {
     not_stored,           // global memory, while a bulk store to it may be in flight
     operand_overwritten,  // by a thread, while a wgmma may be reading it
     race_with_engine,
+    mixed,       // one of the two is an atomic, volatile or relaxed access
+    same_place,  // one statement stores to it in several warps
     race,
   };
   Kind kind = Kind::race;
@@ -45,6 +57,10 @@ class Conflicts {
             Teller& tell)
       : past_(past), mbarriers_(mbarriers), history_(history), unwritten_(unwritten), tell_(tell) {}
   void meet(const Conflict& c);
+  void begin() { looks_.clear(); }
+  // An atomic or the like of that warp: what it has only looked at before, it has not relied on.
+  void strong_write(const Accessor& who, const AccessEvent& e);
+  void end();  // of the launch
 
  private:
   Past& past_;
@@ -52,6 +68,17 @@ class Conflicts {
   const BarrierHistory& history_;
   Unwritten& unwritten_;
   Teller& tell_;
+
+  // Ordinary loads of words that others change with atomics, by line: the first, until an atomic of its warp on the same word
+  // follows. Compare-and-swap loops begin so, and so do those who spare themselves an atomic.
+  struct Look {
+    Finding finding;
+    uint32_t cluster = 0;
+    uint16_t rank = 0, warp = 0;
+    uint64_t address = 0;
+  };
+  std::map<int32_t, Look> looks_;
+  void keep_look(const Conflict& c);
 
   Cause classify(const Conflict& c);
   Cause of_load(const Conflict& c, const Operation& before);
@@ -67,6 +94,7 @@ class Conflicts {
   void explain_refill(const Conflict& c, Finding& f, bool told) const;
   std::string idle_barriers(const Cta& cta) const;
   bool fence_is_missing(const Conflict& c) const;
+  void fence_story(const Conflict& c, Finding& f) const;
 
   void tell(const Conflict& c, const Cause& cause);
   Finding words(const Conflict& c, const Cause& cause);
@@ -75,9 +103,14 @@ class Conflicts {
   Finding load_not_waited_for(const Conflict& c, const Cause& cause);
   Finding stored_twice(const Conflict& c);
   std::string names_of_store(const Operation& op) const;
+  std::string names_of_warp(const Conflict& c) const;
   Finding global_overwritten(const Conflict& c);
   Finding read_ahead(const Conflict& c);
   Finding race_with_engine(const Conflict& c);
+  Finding mixed(const Conflict& c);
+  Finding same_place(const Conflict& c);
+  void past_its_tile(const Conflict& c, Finding& f) const;
+  bool told_by_another_lane(const Conflict& c) const;
   Finding race(const Conflict& c);
 };
 

@@ -111,7 +111,8 @@ void GlobalReaders::forget(uint64_t address, uint64_t bytes) {
 }
 
 // Bytes are about to be written: is everybody done who has read them?
-void GlobalReaders::check_write(const Accessor& who, uint64_t address, uint64_t bytes) {
+// strong: by an atomic or the like, which does not race with others of its kind.
+void GlobalReaders::check_write(const Accessor& who, uint64_t address, uint64_t bytes, bool strong) {
   each_page_of(address, bytes, [&](uint64_t at, uint64_t offset, uint64_t here) {
     Readers* page = shadow_.read.find(at);
     if (!page) return;
@@ -120,9 +121,13 @@ void GlobalReaders::check_write(const Accessor& who, uint64_t address, uint64_t 
       Tag* readers[2] = {&page->one[i], page->other.empty() ? nullptr : &page->other[i]};
       for (Tag* reader : readers) {
         if (!reader || !*reader) continue;
-        if (!past_.settled(who, *reader, &good_readers_) && !landed_somewhere(who, *reader))
-          conflicts_.meet(
-              {who, true, *reader, false, at - offset + std::max<uint64_t>(first, offset), Space::global});
+        const bool both_strong = strong && past_.records.of(*reader).strong;
+        if (!both_strong && !past_.settled(who, *reader, &good_readers_) && !landed_somewhere(who, *reader)) {
+          const uint64_t byte = at - offset + std::max<uint64_t>(first, offset);
+          const Tag writer = shadow_.writer(byte);
+          conflicts_.meet({who, true, *reader, false, byte, Space::global, strong,
+                           writer && past_.records.of(writer).strong});
+        }
         // What is left of a word that is written in part may still meet a writer.
         if (first >= offset && end <= offset + here) *reader = 0;
       }

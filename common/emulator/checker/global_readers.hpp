@@ -17,7 +17,7 @@ class GlobalReaders {
     good_readers_ = 0;
   }
   void note_read(const Accessor& who, uint64_t address, uint64_t bytes, Tag me);
-  void check_write(const Accessor& who, uint64_t address, uint64_t bytes);
+  void check_write(const Accessor& who, uint64_t address, uint64_t bytes, bool strong);
   void forget(uint64_t address, uint64_t bytes);  // whoever used the memory before has freed it
 
  private:

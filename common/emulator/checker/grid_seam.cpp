@@ -3,14 +3,18 @@
 namespace emu::check {
 
 void GridSeamRule::begin(bool early) {
-  if (!early) in_front_.clear();
+  overlaps_ = early && launched_;
+  if (!overlaps_) in_front_.clear();
   launched_ = false;
+  ctas_.clear();
+}
+
+void GridSeamRule::cta_started(const Cta& cta, uint32_t cluster) {
+  ctas_[{cluster, cta.cluster_rank}] = cta.text();
 }
 
 void GridSeamRule::keep(GlobalShadow& global, Records& records) {
-  in_front_.clear();
   lines_.clear();
-  if (!launched_) return;
   in_front_ = std::move(global);
   records_ = std::move(records);
   records_.each_record([&](const Record& r) {
@@ -19,7 +23,7 @@ void GridSeamRule::keep(GlobalShadow& global, Records& records) {
 }
 
 void GridSeamRule::check(const Accessor& who, uint64_t address, uint64_t bytes, bool write) {
-  if (in_front_.empty() || who.self->know(who.lanes, who.cluster().grid_wait, 1)) return;
+  if (!overlaps_ || in_front_.empty() || who.self->know(who.lanes, who.cluster().grid_wait, 1)) return;
   for (uint64_t a = address; a < address + bytes; ++a) {
     const Tag writer = in_front_.writer(a), reader = write ? in_front_.reader(a) : 0;
     if (!writer && !reader) continue;
@@ -38,6 +42,17 @@ void GridSeamRule::check(const Accessor& who, uint64_t address, uint64_t bytes, 
         "barrier after it";
     return tell_.tell(std::move(f), who);
   }
+}
+
+std::string GridSeamRule::writer(uint64_t address) {
+  std::string words;
+  records_.each(in_front_.writer(address), [&](Tag single) {
+    const Record& r = records_.of(single);
+    const auto cta = ctas_.find({r.cluster, r.rank});
+    if (words.empty() && r.source >= 0 && cta != ctas_.end())
+      words = text(cta->second, " warp ", r.warp, ", at ", lines_[r.source].text());
+  });
+  return words;
 }
 
 }  // namespace emu::check

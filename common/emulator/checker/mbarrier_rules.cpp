@@ -65,16 +65,17 @@ void Mbarriers::tell_unannounced(const MbarrierState& b, const Operation& op, co
 }
 
 // mbarrier.init on an object that exists already.
-void Mbarriers::check_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, const MbarrierState& b) {
+void Mbarriers::check_again(const At& at, Mbarrier& bar, const MbarrierState& b) {
   if (b.init_source < 0 || !bar.valid) return;
-  WarpOrder& order = order_.warp(w);
-  const bool after = order.thread(lane) == b.init_owner || order.know(1u << lane, b.init_owner, b.init_epoch);
+  WarpOrder& order = order_.warp(at.warp);
+  const bool after =
+      order.thread(at.lane) == b.init_owner || order.know(1u << at.lane, b.init_owner, b.init_epoch);
   Finding f(after ? Id::barrier_reinitialised : Id::data_race);
   f.state = bar.name() + " is in " + bar.state();
   if (!after) {
     // The lanes of one instruction, and nothing has happened to it between them.
     const Component warp = order.thread(0);
-    const bool alike = in.source == b.init_source && b.init_owner >= warp && b.init_owner < warp + 32 &&
+    const bool alike = at.inst.source == b.init_source && b.init_owner >= warp && b.init_owner < warp + 32 &&
                        bar.phase == 0 && bar.pending == bar.expected && bar.tx_count == 0;
     if (alike) f.make_milder();
     f.title = alike ? "several lanes of a warp initialise one mbarrier alike"
@@ -92,7 +93,7 @@ void Mbarriers::check_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, co
         "all the same, on one in use what was counted is lost.";
     f.hint = "initialise once, before the loop, and let the phase parity tell the uses apart";
   }
-  tell_.tell(std::move(f), {&order, &in, 1u << lane, 1u << lane, nullptr}, b.init_source);
+  tell_.tell(std::move(f), {&order, &at.inst, 1u << at.lane, 1u << at.lane, nullptr}, b.init_source);
 }
 
 void Mbarriers::check_initialised(Warp& w, const Inst& in, uint32_t mask, const MbarrierState& b) {

@@ -40,10 +40,10 @@ void Mbarriers::catch_up(MbarrierState& b) {
   }
 }
 
-void Mbarriers::initialised(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
+void Mbarriers::initialised(const At& at, Mbarrier& bar) {
   MbarrierState* old = find(&bar, *bar.cta);
   if (old) {
-    check_again(w, in, lane, bar, *old);
+    check_again(at, bar, *old);
     const Component component = old->component;
     const size_t threads = old->waits.size();
     *old = MbarrierState();
@@ -54,33 +54,32 @@ void Mbarriers::initialised(Warp& w, const Inst& in, int lane, Mbarrier& bar) {
   // Its first phase begins with this event, after it is told.
   MbarrierState& b = old ? *old : state(bar);
   b.phase = 0;
-  const WarpOrder& order = order_.warp(w);
-  b.init_owner = order.thread(lane);
-  b.init_epoch = order.epoch[static_cast<size_t>(lane)];
-  b.init_source = in.source;
+  const WarpOrder& order = order_.warp(at.warp);
+  b.init_owner = order.thread(at.lane);
+  b.init_epoch = order.epoch[static_cast<size_t>(at.lane)];
+  b.init_source = at.inst.source;
   history_.initialised(bar);
 }
 
-void Mbarriers::operated(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
-                         bool release) {
+void Mbarriers::operated(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
   MbarrierState& b = state(bar);
-  WarpOrder& order = order_.warp(w);
-  const LaneOrder& mine = order.lanes[static_cast<size_t>(lane)];
+  WarpOrder& order = order_.warp(at.warp);
+  const LaneOrder& mine = order.lanes[static_cast<size_t>(at.lane)];
   if (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop || op == MbarrierOp::cp_async_arrive)
-    history_.arrived(w, in, bar, static_cast<uint64_t>(amount));
+    history_.arrived(at.warp, at.inst, bar, static_cast<uint64_t>(amount));
   if (op == MbarrierOp::cp_async_arrive) {
     if (mine.cp_component)
-      b.gathering.raise(Clock::order, mine.cp_component, past_.operations.covered_by_landing_arrive(lane));
+      b.gathering.raise(Clock::order, mine.cp_component, past_.operations.covered_by_landing_arrive(at.lane));
     return;
   }
   if (op == MbarrierOp::complete_tx) return;  // the engine's: completed()
-  check_initialised(w, in, 1u << lane, b);
+  check_initialised(at.warp, at.inst, 1u << at.lane, b);
   if (op == MbarrierOp::expect_tx) {
     b.announced += static_cast<uint64_t>(amount);
-    b.expect_source = in.source;
+    b.expect_source = at.inst.source;
   }
   if ((op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop) && (release || mine.memory_fence))
-    order_.publish(order, 1u << lane, b.gathering);
+    order_.publish(order, 1u << at.lane, b.gathering);
 }
 
 void Mbarriers::waited(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase, bool result,

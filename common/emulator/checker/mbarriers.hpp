@@ -47,9 +47,8 @@ class Mbarriers {
                       const Cta& cta);  // of that CTA's cluster; null: never used, or null
 
   // ---- events
-  void initialised(Warp& w, const Inst& in, int lane, Mbarrier& bar);
-  void operated(Warp& w, const Inst& in, int lane, Mbarrier& bar, MbarrierOp op, int64_t amount,
-                bool release);
+  void initialised(const At& at, Mbarrier& bar);
+  void operated(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release);
   void waited(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, uint64_t phase, bool result,
               bool acquires);
   // A copy will complete on this barrier. Fills in what a reader must have seen; returns the operation's index.
@@ -85,7 +84,7 @@ class Mbarriers {
 
   void catch_up(MbarrierState& b);
   void tell_completed_early(const MbarrierState& b, const Operation& op);
-  void check_again(Warp& w, const Inst& in, int lane, Mbarrier& bar, const MbarrierState& b);
+  void check_again(const At& at, Mbarrier& bar, const MbarrierState& b);
   void check_initialised(Warp& w, const Inst& in, uint32_t mask, const MbarrierState& b);
 };
 

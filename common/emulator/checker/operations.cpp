@@ -53,6 +53,12 @@ Operation Operations::issued(AsyncOp& op, WarpOrder& issuer, Ordering& order, ui
   if (op.map) {
     o.dimensions = static_cast<uint8_t>(op.map->rank);
     std::copy(std::begin(op.start), std::end(op.start), o.start.begin());
+    o.tensor = op.map->address;
+    o.pitch = op.map->row_pitch();
+    o.row_bytes = op.map->row_bytes();
+    o.rows = op.map->box_count(1);
+    o.element_bytes = static_cast<uint8_t>(element_bytes(op.map->type));
+    o.flat = op.map->rows() == o.rows;
   }
   for (auto& d : destinations) o.bytes += d.bytes;
   if (!sources.empty()) o.from = sources[0].address;

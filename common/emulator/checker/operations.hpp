@@ -30,12 +30,19 @@ struct Operation {
   const Mbarrier* barrier = nullptr;
   Swizzle swizzle = Swizzle::none;
   uint64_t bytes = 0;
-  uint64_t from = 0, to = 0;       // stores: where their bytes begin, and go
+  uint64_t from = 0, to = 0;          // stores: where their bytes begin, and go
+  uint32_t a_start = 0, b_start = 0;  // wgmma: where its descriptors start; 0: in registers
   uint64_t turn = 0;               // the same for the lanes of a warp that execute the instruction together
   uint32_t number = 0;             // of those in bulk groups: which one of its thread, from 1
   uint32_t epoch = 0;              // of its issuing thread, when it was issued
   std::array<int32_t, 5> start{};  // tensor copies: where the box starts, and in how many dimensions
   uint8_t dimensions = 0;
+  // tensor copies: the tensor; the rows of the box in shared memory; of its inner two dimensions how far it reaches, and whether
+  // it reaches further than one element in others.
+  uint64_t tensor = 0;
+  uint32_t pitch = 0, row_bytes = 0, rows = 0;
+  uint8_t element_bytes = 0;
+  bool flat = false;
   uint32_t next_copy = 0;  // the same multicast copy in the next destination CTA
 
   bool is_load() const {

@@ -10,10 +10,8 @@ void Ordering::begin(const Program& program) {
   next_cluster_ = 1;
   snapshot_bytes = 0;
   longest_wait_ = 0;
-  for (const Instruction* text : program.sources)
-    if (std::count(text->modifiers.begin(), text->modifiers.end(), "wait_group") &&
-        text->operands[0].kind == Operand::Kind::constant)
-      longest_wait_ = std::max<size_t>(longest_wait_, text->operands[0].constant.bits);
+  for (const Inst& in : program.code)
+    if (in.action == Action::wait_group) longest_wait_ = std::max(longest_wait_, static_cast<size_t>(in.imm));
 }
 
 void Ordering::end() {

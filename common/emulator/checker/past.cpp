@@ -5,7 +5,6 @@ namespace emu::check {
 bool Past::known(const Clock& clock, uint32_t cluster, uint32_t threads_per_cta, Tag tag,
                  Clock::Kind kind) const {
   const Record& r = records.of(tag);
-  if (r.kind == Record::Kind::strong) return true;
   const Clock* knows = r.cluster == cluster ? &clock : clock.foreign(r.cluster);
   if (!knows) return false;
   const uint32_t lane = static_cast<uint32_t>(Records::lane_of(tag));
@@ -51,10 +50,17 @@ bool Past::ordered(const Accessor& who, Tag tag, Clock::Kind kind) const {
   return all;
 }
 
+bool Past::spoken_for(const Accessor& who, Tag single) const {
+  const Record& r = records.of(single);
+  if (r.kind != Record::Kind::threads || (!who.op && of_warp(r, who))) return false;
+  for (uint32_t others = r.lanes & ~(1u << Records::lane_of(single)); others; others &= others - 1)
+    if (ordered(who, (single & ~31u) | static_cast<Tag>(__builtin_ctz(others)))) return true;
+  return false;
+}
+
 // All lanes are looked at together, because the others are mostly asked about next.
 uint32_t Past::plain_lanes(const Accessor& who, Tag tag, bool fenced) {
   const Record& r = records.of(tag);
-  if (r.kind == Record::Kind::strong) return ~0u;
   if (r.base)  // lane 0 speaks for all of them
     return (plain_lanes(who, r.base << 5, fenced) & r.lanes) == r.lanes;
   const bool copies = r.kind == Record::Kind::op && operations[r.detail].kind == AsyncOp::Kind::cp_async;

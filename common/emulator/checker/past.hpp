@@ -51,6 +51,9 @@ class Past {
   bool ordered(const Accessor& who, Tag tag, Clock::Kind kind = Clock::order) const;
   // The first access of the tag that not all lanes of the accessor are ordered after; 0 when there is none.
   Tag first_unordered(const Accessor& who, Tag tag) const;
+  // The accessor is ordered after another lane that has executed the same instruction as the tag's thread, and is no thread of
+  // that warp itself: that lane has spoken for its warp.
+  bool spoken_for(const Accessor& who, Tag single) const;
   // Of a tag's record, the lanes whose access all lanes of the instruction are ordered after, if they are of this CTA and
   // there is nothing else to be said about it. fenced: and it is behind a proxy fence. For the others: look closer.
   uint32_t plain_lanes(const Accessor& who, Tag tag, bool fenced);

@@ -16,16 +16,6 @@ bool is_register(Ref r) {
 
 }  // namespace
 
-RegisterRule::Role RegisterRule::role_of(const Inst& in) {
-  if (in.source < 0) return Role::other;
-  Role& r = roles_[static_cast<size_t>(in.source)];
-  if (r == Role::unknown) {
-    const std::string& name = tell_.program().sources[static_cast<size_t>(in.source)]->opcode;
-    r = name == "mov" ? Role::move : name == "wgmma" ? Role::wgmma : Role::other;
-  }
-  return r;
-}
-
 void RegisterRule::tell(const Accessor& who, Id id, const char* title, const char* why, const char* hint,
                         int32_t other) {
   Finding f(id);
@@ -169,12 +159,11 @@ void RegisterRule::check_touched(const Accessor& who, const Registers& mine, Ref
 
 void RegisterRule::instruction(const Accessor& who) {
   const Inst& in = *who.inst;
-  const Role role = role_of(in);
-  if (role == Role::wgmma || in.source < 0) return;
+  if (in.action == Action::wgmma || in.source < 0) return;
   tell_.next_event();
   Registers& mine = warps_.of(who.warp());
   const uint32_t base = who.warp().current->frame;
-  if (role == Role::move) return moved(mine, in, base);
+  if (in.action == Action::move) return moved(mine, in, base);
   for (Ref r : {in.d, in.a, in.b, in.c}) check_touched(who, mine, r, base);
   if (in.extra)
     for (Ref r : in.extra->refs) check_touched(who, mine, r, base);

@@ -15,10 +15,7 @@ namespace emu::check {
 class RegisterRule {
  public:
   explicit RegisterRule(Teller& tell) : tell_(tell) {}
-  void begin(const Program& program) {
-    roles_.assign(program.sources.size(), Role::unknown);
-    warps_.clear();
-  }
+  void clear() { warps_.clear(); }
   void issued(const AsyncOp& op, const Accessor& who);  // a wgmma
   void fence(const Warp& w);                            // wgmma.fence
   void waited(const Warp& w);                           // wgmma.wait_group
@@ -26,7 +23,6 @@ class RegisterRule {
   void forget(const Cta& cta) { warps_.forget(cta); }
 
  private:
-  enum class Role : uint8_t { unknown, move, wgmma, other };
   struct Register {
     uint32_t accumulator = 0,
              fragment = 0;           // the latest wgmma that writes it, and that reads it as a part of A
@@ -47,10 +43,8 @@ class RegisterRule {
     }
   };
   Teller& tell_;
-  std::vector<Role> roles_;  // by Program source
   PerWarp<Registers> warps_;
 
-  Role role_of(const Inst& in);
   void check_issued(const Accessor& who, Registers& mine, const Register& reg, bool accumulator,
                     uint32_t shape);
   void check_touched(const Accessor& who, const Registers& mine, Ref r, uint32_t base);

@@ -40,7 +40,7 @@ Tag Records::combine(Tag a, Tag b) {
                                    const Record& r = of(t);
                                    return t == later ||
                                           (rb.kind == Record::Kind::threads && r.kind == rb.kind &&
-                                           r.warp == rb.warp && r.rank == rb.rank &&
+                                           r.strong == rb.strong && r.warp == rb.warp && r.rank == rb.rank &&
                                            r.cluster == rb.cluster && lane_of(t) == lane_of(later));
                                  }),
                   members.end());
@@ -71,8 +71,7 @@ void Readers::by_bytes() {
 }
 
 void Records::clear() {
-  records_.assign(2, Record());
-  records_[kStrong >> 5].kind = Record::Kind::strong;
+  records_.assign(1, Record());
   epochs_.clear();
   sets_.clear();
   set_members_ = 0;

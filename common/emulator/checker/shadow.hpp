@@ -17,23 +17,22 @@ namespace emu::check {
 using Tag = uint32_t;
 
 struct Record {
-  enum class Kind : uint8_t { none, strong, threads, op, set };
+  enum class Kind : uint8_t { none, threads, op, set };
   Kind kind = Kind::none;
-  bool again = false;  // threads, reads: the same thread had read these bytes before and has released since
-  uint16_t warp = 0;   // threads: warp of the CTA
-  uint16_t rank = 0;   // CTA in the cluster
+  bool again = false;   // threads, reads: the same thread had read these bytes before and has released since
+  bool strong = false;  // threads: atomic, volatile or relaxed accesses, which do not race with each other
+  bool reset = false;   // threads, ordinary writes: over what strong accesses had written
+  uint16_t warp = 0;    // threads: warp of the CTA
+  uint16_t rank = 0;    // CTA in the cluster
   uint32_t cluster = 0;
   int32_t source = -1;  // Program source index
   uint32_t detail = 0;  // threads: epoch block; op: index of the operation; set: index of the member list
-  // set: instead of a list, a record of threads and some of its lanes
+  // set: instead of a list, a record of threads and some of its lanes. threads: lanes that executed the instruction.
   uint32_t base = 0, lanes = 0;
 };
 
 class Records {
  public:
-  // Of bytes that strong accesses alone have written: everybody is ordered after those.
-  static constexpr Tag kStrong = 1 << 5;
-
   Records() { clear(); }
   const Record& of(Tag tag) const { return records_[tag >> 5]; }
   static int lane_of(Tag tag) { return static_cast<int>(tag & 31); }
@@ -47,6 +46,8 @@ class Records {
   }
   const std::array<uint32_t, 32>& epochs(const Record& r) const { return epochs_[r.detail]; }
   uint32_t epoch(const Record& r, int lane) const { return epochs_[r.detail][static_cast<size_t>(lane)]; }
+
+  void mark_reset(Tag of_threads) { records_[of_threads >> 5].reset = true; }
 
   // These lanes of a record of threads, two or more.
   Tag lanes(uint32_t record, uint32_t mask);
@@ -80,10 +81,7 @@ class Records {
            sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) +
            (combined_.size() + lanes_.size()) * 64;
   }
-  void start_marking() {
-    places_.assign(records_.size(), 0);
-    places_[kStrong >> 5] = 1;  // stays where it is
-  }
+  void start_marking() { places_.assign(records_.size(), 0); }
   void mark(Tag tag);
   void drop_unmarked();
   Tag moved(Tag tag) const { return places_[tag >> 5] << 5 | (tag & 31); }

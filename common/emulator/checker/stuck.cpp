@@ -17,30 +17,29 @@ std::set<const Warp*> warps_of(const std::vector<Arrivals>& arrivals) {
   return warps;
 }
 
-bool has(const std::vector<std::string>& list, const char* word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-const Instruction* text_of(const Program& program, const Inst& in) {
-  return in.source < 0 ? nullptr : program.sources[static_cast<size_t>(in.source)];
-}
-
 // The code behind a barrier of the CTA or the warp arrives on an mbarrier.
 bool arrives_later(const StuckGroup& g) {
   if (g.group->state == Group::State::ready) return false;
   const auto& code = g.warp->program.code;
-  return std::any_of(code.begin() + g.group->pc + 1, code.end(), [](const Inst& in) { return in.arrives; });
+  return std::any_of(code.begin() + g.group->pc + 1, code.end(),
+                     [](const Inst& in) { return in.action == Action::arrive; });
 }
 
 bool waits_for_registers(const StuckGroup& g) {
-  const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
-  return g.group->state == Group::State::blocked && text && text->opcode == "setmaxnreg";
+  return g.group->state == Group::State::blocked &&
+         g.warp->instruction(*g.group).action == Action::set_registers;
+}
+
+// Of an instruction of grid.sync(), or of what it calls.
+bool is_grid_barrier(const SourceLine& line) {
+  return line.called_from.find("sync_grids") != std::string::npos ||
+         std::any_of(line.chain.begin(), line.chain.end(), [](const Frame& frame) {
+           return frame.function.find("sync_grids") != std::string::npos;
+         });
 }
 
 const Mbarrier* barrier_of(const StuckGroup& g) {
-  if (g.group->state != Group::State::blocked) return nullptr;
-  const Instruction* text = text_of(g.warp->program, g.warp->instruction(*g.group));
-  return text && text->opcode == "mbarrier" ? reinterpret_cast<const Mbarrier*>(g.group->wait.a) : nullptr;
+  return g.group->state == Group::State::blocked ? g.group->wait.bar : nullptr;
 }
 
 }  // namespace
@@ -48,44 +47,32 @@ const Mbarrier* barrier_of(const StuckGroup& g) {
 void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
   if (std::any_of(groups.begin(), groups.end(), waits_for_registers))
     return;  // everybody waits for that warp
-  if (explain_grid(groups, f)) return;
+  const GridBarrier grid = grid_barrier(groups);
+  if (grid.polling && grid.elsewhere.empty()) return tell_grid(grid, f);
   find_places(groups);
   link_places();
   const StuckCause cause = find_cause();
-  if (cause.kind != StuckCause::Kind::none) words(cause, f);
+  if (cause.kind != StuckCause::Kind::none)
+    words(cause, f);
+  else if (grid.polling)
+    tell_grid(grid, f);
   places_.clear();
 }
 
 // Threads that poll the grid's barrier, inside of cooperative groups: which CTAs do not come?
-bool StuckRule::explain_grid(const std::vector<StuckGroup>& groups, Finding& f) const {
-  const StuckGroup* polling = nullptr;
-  std::map<uint64_t, const Cta*> waiting;  // in grid order
+GridBarrier StuckRule::grid_barrier(const std::vector<StuckGroup>& groups) const {
+  GridBarrier grid;
   for (const StuckGroup& g : groups) {
-    waiting[g.warp->cta.order] = &g.warp->cta;
-    if (polling || !polls(*g.group)) continue;
-    const SourceLine line = tell_.line(g.warp->instruction(*g.group));
-    const bool in_grid_barrier = std::any_of(line.chain.begin(), line.chain.end(), [](const Frame& frame) {
-      return frame.function.find("sync_grids") != std::string::npos;
-    });
-    if (in_grid_barrier) polling = &g;
+    const Cta& cta = g.warp->cta;
+    if (polls(*g.group) && is_grid_barrier(tell_.line(g.warp->instruction(*g.group)))) {
+      if (!grid.polling) grid.polling = &g;
+      grid.waiting[cta.order] = &cta;
+    } else {
+      grid.elsewhere.insert({cta.order, &g});
+    }
   }
-  if (!polling) return false;
-  const uint64_t all = polling->warp->cta.config.grid.count();
-  std::string names;
-  for (const auto& [order, cta] : waiting)
-    if (names.size() < 60) names += (names.empty() ? "" : ", ") + cta->text();
-  const Inst& in = polling->warp->instruction(*polling->group);
-  f.id = Id::deadlock;
-  f.line = tell_.line(in);
-  f.where = polling->warp->where(in, __builtin_ctz(polling->group->mask));
-  Teller::set_place(f, polling->warp->cta, polling->warp->index);
-  f.title = text("a grid barrier waits for all ", all, " CTAs, and ", all - waiting.size(), " of them ",
-                 all - waiting.size() == 1 ? "has" : "have", " returned");
-  f.state = text(names, waiting.size() > 3 ? " and others" : "", " wait at it");
-  f.why =
-      "grid.sync() is complete when every CTA of the grid has called it; one that returns does not count as arrived.";
-  f.hint = "let all CTAs call grid.sync() equally often, with nothing left to do as well";
-  return true;
+  for (const auto& [order, cta] : grid.waiting) grid.elsewhere.erase(order);
+  return grid;
 }
 
 void StuckRule::find_places(const std::vector<StuckGroup>& groups) {
@@ -133,15 +120,12 @@ void StuckRule::link_places() {
 
 // Whether the code behind the wait copies into shared memory before it reads any of it: then it waits for an empty stage.
 bool StuckRule::fills_next(const StuckGroup& g) const {
-  const Program& program = g.warp->program;
-  for (uint32_t pc = g.group->pc + 1; pc < program.code.size(); ++pc) {
-    const Instruction* text = text_of(program, program.code[pc]);
-    if (!text) continue;
-    const auto& m = text->modifiers;
-    if (text->opcode == "cp" && (has(m, "cg") || has(m, "ca") || has(m, "mbarrier::complete_tx::bytes")))
-      return true;
-    if (text->opcode == "wgmma" || text->opcode == "ldmatrix" || text->opcode == "mma") return false;
-    if (text->opcode == "ld" && (has(m, "shared") || has(m, "shared::cta"))) return false;
+  const auto& code = g.warp->program.code;
+  for (uint32_t pc = g.group->pc + 1; pc < code.size(); ++pc) {
+    const Inst& in = code[pc];
+    if (in.action == Action::fill || in.action == Action::bulk_fill) return true;
+    if (in.action == Action::wgmma || in.action == Action::matrix) return false;
+    if (in.action == Action::load && in.space == Space::shared) return false;
   }
   return false;
 }

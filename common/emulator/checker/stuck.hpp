@@ -2,6 +2,7 @@
 // the arrivals and bytes it lacks. First the cause (stuck.cpp), then its words (stuck_words.cpp).
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +44,14 @@ struct StuckCause {
   const Mbarrier* other = nullptr;    // bytes_elsewhere, wrong_barrier: the other mbarrier
 };
 
+// The barrier of a cooperative grid, where threads wait at it.
+struct GridBarrier {
+  const StuckGroup* polling = nullptr;     // the first of them; null: nobody does
+  std::map<uint64_t, const Cta*> waiting;  // CTAs at it, in grid order
+  std::map<uint64_t, const StuckGroup*>
+      elsewhere;  // others that have not returned, and what one of their warps waits for
+};
+
 class StuckRule {
  public:
   StuckRule(const BarrierHistory& history, const CopiedBoxes& boxes, Teller& tell)
@@ -58,7 +67,7 @@ class StuckRule {
   Teller& tell_;
   std::vector<StuckPlace> places_;
 
-  bool explain_grid(const std::vector<StuckGroup>& groups, Finding& f) const;
+  GridBarrier grid_barrier(const std::vector<StuckGroup>& groups) const;
   void find_places(const std::vector<StuckGroup>& groups);
   void link_places();
   StuckCause find_cause();
@@ -67,6 +76,7 @@ class StuckRule {
   bool has_waited(const StuckPlace& place, const Warp& w) const;
 
   void words(const StuckCause& cause, Finding& f);
+  void tell_grid(const GridBarrier& grid, Finding& f) const;
   void tell_counts(const StuckCause& cause, Finding& f);
   void tell_bytes(const StuckCause& cause, Finding& f);
   void tell_absent(const StuckCause& cause, Finding& f);

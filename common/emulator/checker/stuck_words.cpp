@@ -115,6 +115,33 @@ void StuckRule::add_boxes(const StuckCause& cause, Finding& f) const {
   f.related.push_back({"this copy", tell_.line(source)});
 }
 
+void StuckRule::tell_grid(const GridBarrier& grid, Finding& f) const {
+  const Warp& w = *grid.polling->warp;
+  const Inst& in = w.instruction(*grid.polling->group);
+  const uint64_t all = w.cta.config.grid.count(), gone = all - grid.waiting.size() - grid.elsewhere.size();
+  std::string names;
+  for (const auto& [order, cta] : grid.waiting)
+    if (names.size() < 60) names += (names.empty() ? "" : ", ") + cta->text();
+  f.id = Id::deadlock;
+  f.line = tell_.line(in);
+  f.where = grid.polling->warp->where(in, __builtin_ctz(grid.polling->group->mask));
+  Teller::set_place(f, w.cta, w.index);
+  const std::string barrier = text("a grid barrier waits for all ", all, " CTAs, and ");
+  f.state = text(names, grid.waiting.size() > 3 ? " and others" : "",
+                 grid.waiting.size() == 1 ? " waits at it" : " wait at it");
+  f.why =
+      "grid.sync() is complete when every CTA of the grid has called it; one that returns does not count as arrived.";
+  f.hint = "let all CTAs call grid.sync() equally often, with nothing left to do as well";
+  if (gone) {
+    f.title = text(barrier, gone, " of them ", gone == 1 ? "has" : "have", " returned");
+    return;
+  }
+  const StuckGroup& other = *grid.elsewhere.begin()->second;
+  const SourceLine line = tell_.line(other.warp->instruction(*other.group));
+  f.title = text(barrier, other.warp->cta.text(), " waits elsewhere, at ", line.brief());
+  f.related.push_back({other.warp->cta.text() + " waits", line});
+}
+
 void StuckRule::words(const StuckCause& cause, Finding& f) {
   const StuckGroup& g = *cause.group;
   const Mbarrier& bar = *cause.place->bar;

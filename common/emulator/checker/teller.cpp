@@ -33,13 +33,17 @@ void Teller::set_place(Finding& f, const Cta& cta, int warp) {
   f.warp = warp;
 }
 
-void Teller::tell(Finding f, const Accessor& who, int32_t other_source) {
+void Teller::complete(Finding& f, const Accessor& who, int32_t other_source) const {
   if (f.line.text().empty()) f.line = line(*who.inst);
   if (other_source >= 0 && f.other_line.text().empty()) f.other_line = line(other_source);
   if (f.where.empty()) {
     f.where = who.warp().where(*who.inst, __builtin_popcount(who.lanes) == 1 ? who.lane() : -1);
     set_place(f, who.cta(), who.warp().index);
   }
+}
+
+void Teller::tell(Finding f, const Accessor& who, int32_t other_source) {
+  complete(f, who, other_source);
   add(std::move(f));
 }
 

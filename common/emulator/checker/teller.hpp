@@ -38,6 +38,7 @@ class Teller {
 
   // Fills in where the finding has nothing yet: the accessor's line, CTA and warp; the line on the other side.
   void tell(Finding f, const Accessor& who, int32_t other_source = -1);
+  void complete(Finding& f, const Accessor& who, int32_t other_source) const;  // the same, and tells nothing
   // It happened at that line in that CTA; `detail` goes behind the line.
   void tell_at(Finding f, int32_t source, const Cta& cta, int warp, const std::string& detail);
   static void set_place(Finding& f, const Cta& cta, int warp = -1);

@@ -28,7 +28,8 @@ constexpr FindingId kTable[] = {
      "bytes are written, by a thread or by a copy, while somebody who still reads them is not done",
      "a stage may be filled again only by who has acquired the release of each of its readers; wgmma reads "
      "until wgmma.wait_group",
-     "8, memory consistency; 9.7.15.7: wgmma.wait_group"},
+     "8, memory consistency; 9.7.15.7: wgmma.wait_group", Grade::error, Grade::error_in_lessons,
+     "one lane of the warp that reads has told of it, with no __syncwarp between the reads and that"},
     {Id::source_reused_before_read, "source-reused-before-read", kOrder,
      "shared memory is written while a bulk store may still read it",
      "the source of a bulk store may change after cp.async.bulk.wait_group(.read) in the thread that "
@@ -52,13 +53,14 @@ constexpr FindingId kTable[] = {
      "two threads use the same bytes, one of them writes, and nothing orders them",
      "conflicting accesses are ordered by synchronisation: barriers, mbarriers, fences with flags",
      "8, memory consistency model", Grade::error, Grade::error_in_lessons,
-     "a relaxed atomic that no fence follows has handed the bytes over, or the lanes of one instruction initialise an mbarrier "
-     "alike"},
+     "a relaxed atomic that no fence follows has handed the bytes over, one lane has told of the reads of its warp, several warps "
+     "store the same value, an ordinary load of global memory meets atomics, an ordinary store sets a flag that others poll, or the lanes of one "
+     "instruction initialise an mbarrier alike"},
     {Id::uninitialised_read, "uninitialised-read", kOrder,
      "bytes of shared memory are used that nobody has written",
      "shared memory has no defined value before it is written",
      "5.1.7", Grade::error, Grade::advice,
-     "a copy or wgmma reads them"},
+     "a copy or wgmma reads them, or it is a register that no instruction sets"},
     {Id::exit_before_drain, "exit-before-drain", kOrder,
      "a thread or CTA ends while an operation that it issued still uses shared memory or registers",
      "bulk stores must have read their source (wait_group.read), copies must have landed and wgmma groups "
@@ -194,6 +196,12 @@ constexpr FindingId kTable[] = {
      "a matrix descriptor has bits set that belong to no field",
      "each field has its place: address, leading and stride offset in units of 16 bytes, 14 bits each",
      "9.7.15.5.1.2.2"},
+    {Id::operand_mismatch, "operand-mismatch", kTensorCore,
+     "a matrix descriptor leads from one tile into another, to the same bytes twice, or to rows and K columns that do not belong "
+     "together",
+     "a descriptor's start and offsets, and N, stay inside of a tile; for each k of the product there is one K column, the same in "
+     "all rows of A and of B",
+     "9.7.15.5.1: matrix descriptors, leading and stride offset", Grade::error_in_lessons, Grade::error_in_lessons},
 
     {Id::barrier_count, "barrier-count", kThreads,
      "a barrier is used with two different thread counts at once",
@@ -242,6 +250,12 @@ constexpr FindingId kTable[] = {
      "an access outside of any allocation, or of the CTA's shared memory",
      "every access lies inside one variable, allocation or the shared memory that the launch asked for",
      "5.1"},
+    {Id::use_after_free, "use-after-free", kMemory,
+     "an access to memory that has been freed, or a copy with a tensor map of memory that has been",
+     "memory is freed when the last launch that uses it is done; a tensor map is encoded anew for other memory, at the same address "
+     "too",
+     "CUDA C++ guide, device memory; cuTensorMapEncodeTiled", Grade::error, Grade::error_in_lessons,
+     "the memory of a map has been given out again, and nothing in the launch says that it is another's"},
     {Id::misaligned_address, "misaligned-address", kMemory,
      "an address is no multiple of what the instruction needs",
      "the size of the access; 16 bytes for bulk copies; 8 for mbarriers",

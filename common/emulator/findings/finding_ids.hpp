@@ -25,13 +25,13 @@ enum class Id : uint8_t {
   copy_size, multicast_mask,
   // The tensor core
   accumulator_in_flight, missing_wgmma_fence, wgmma_not_converged, wgmma_descriptor_differs,
-  descriptor_unused_bits,
+  descriptor_unused_bits, operand_mismatch,
   // Threads, warps, CTAs and clusters
   barrier_count, barrier_arrived_twice, barrier_wait_without_arrive, barrier_operand,
   warp_sync_mask, warp_not_converged, missing_grid_wait, cluster_entry,
   cluster_exit, cluster_rank,
   // Addresses
-  out_of_bounds, misaligned_address, not_shared_memory, write_to_constant, stack_overflow,
+  out_of_bounds, use_after_free, misaligned_address, not_shared_memory, write_to_constant, stack_overflow,
   bad_free, bad_function_pointer, branch_index,
   // The program and how it is run
   failed_assert, trap, endless_loop, time_limit, launch_configuration, unsupported_instruction,

@@ -27,6 +27,12 @@ const char* verb(AccessKind kind) {
   } else {
     f.state = "address " + hex(r.address) + " is " + at.warp.machine.memory.describe(r.address);
     f.hint = "check the index against the size of the allocation, and the guard for ragged edges";
+    f.id = id_of_outside(at.warp.machine.memory, r.address);
+    if (f.id == Id::use_after_free) {
+      f.title = "a thread " + std::string(verb(kind)) + " " + std::to_string(bytes) +
+                " bytes of memory that has been freed";
+      f.hint = kKeepAllocated;
+    }
   }
   at.fault(f);
 }

@@ -16,6 +16,13 @@ struct Resolved {
   uint64_t address = 0;         // device address, or address in the owner's window
 };
 
+// out-of-bounds, or use-after-free where an allocation has been.
+inline Id id_of_outside(const GlobalMemory& memory, uint64_t address) {
+  return memory.freed_at(address) ? Id::use_after_free : Id::out_of_bounds;
+}
+constexpr const char* kKeepAllocated =
+    "free the memory when the last launch that uses it is done; a tensor map keeps an address and no memory alive";
+
 // resolve_access without its short way.
 Resolved resolve_any_access(const At& at, Space space, uint64_t address, unsigned bytes, AccessKind kind,
                             bool strong);

@@ -85,7 +85,8 @@ std::string explain_bar(Warp& w, const Group& g) {
 // Copies and arrivals that others wait for may come later in the program.
 bool stands_before_arrivals(Warp& w, const Group& g) {
   const auto& code = w.program.code;
-  return std::any_of(code.begin() + g.pc, code.end(), [](const Inst& later) { return later.arrives; });
+  return std::any_of(code.begin() + g.pc, code.end(),
+                     [](const Inst& later) { return later.action == Action::arrive; });
 }
 
 bool bar_ready(Warp& w, const Group& g) {
@@ -178,6 +179,7 @@ Flow bar(Warp& w, const Inst& in, uint32_t mask) {
 void decode_bar(Decoder& d, const Match& m, Inst& in, bool aligned) {
   in.exec = bar;
   in.cls = Class::barrier;
+  in.action = Action::barrier;
   in.flags = aligned ? kAligned : 0;
   bool red = m.has("red"), arrive = m.has("arrive");
   size_t i = 0;
@@ -284,6 +286,7 @@ template <Exec exec>
 void decode_cluster(Decoder&, const Match& m, Inst& in) {
   in.exec = exec;
   in.cls = Class::barrier;
+  in.action = Action::cluster_barrier;
   in.flags = (m.has("aligned") ? kAligned : 0) | (m.has("relaxed") ? kRelaxed : 0);
 }
 
@@ -365,6 +368,7 @@ Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
 void decode_warp_sync(Decoder& d, const Match&, Inst& in) {
   in.exec = warp_sync;
   in.cls = Class::barrier;
+  in.action = Action::barrier;
   in.a = d.source(d.operand(0), Type::u32);
 }
 

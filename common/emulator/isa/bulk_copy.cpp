@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emulator/isa/access.hpp"
+
 namespace emu {
 
 std::byte* shared_bytes(const At& at, SharedPlace place, uint32_t bytes, const char* verb) {
@@ -17,9 +19,14 @@ std::byte* global_bytes(const At& at, uint64_t address, uint64_t bytes, bool wri
   std::byte* there = at.warp.machine.memory.at(address, bytes);
   const std::string what = "the copy engine " + std::string(writes ? "writes " : "reads ") +
                            std::to_string(bytes) + " bytes at " + hex(address);
-  if (!there)
-    at.fault(Id::out_of_bounds, what, "the address is " + at.warp.machine.memory.describe(address),
-             "check the pointer and the size, or the sizes and strides in the tensor map");
+  if (!there) {
+    const Id id = id_of_outside(at.warp.machine.memory, address);
+    const bool freed = id == Id::use_after_free;
+    at.fault(id, what + (freed ? ", of memory that has been freed" : ""),
+             "the address is " + at.warp.machine.memory.describe(address),
+             freed ? kKeepAllocated
+                   : "check the pointer and the size, or the sizes and strides in the tensor map");
+  }
   if (writes && at.warp.machine.memory.find(address, bytes)->constant)
     at.fault(Id::write_to_constant, what, "that is __constant__ memory", "store to a __device__ variable");
   return there;

@@ -21,14 +21,15 @@ Round round_in(const Inst& in) {
   return static_cast<Round>(in.imm);
 }
 
-uint64_t load_bits(Warp& w, const Inst& in, int l) {
-  return in.flags & kWideA ? w.lanes<uint64_t>(in.a)[l] : w.lanes<uint32_t>(in.a)[l];
+uint64_t load_bits(const At& at) {
+  return at.inst.flags & kWideA ? at.warp.lanes<uint64_t>(at.inst.a)[at.lane]
+                                : at.warp.lanes<uint32_t>(at.inst.a)[at.lane];
 }
-void store_int(Warp& w, const Inst& in, int l, int64_t v) {
-  if (in.flags & kWideD)
-    w.lanes<uint64_t>(in.d).set(l, static_cast<uint64_t>(v));
+void store_int(const At& at, int64_t v) {
+  if (at.inst.flags & kWideD)
+    at.warp.lanes<uint64_t>(at.inst.d).set(at.lane, static_cast<uint64_t>(v));
   else
-    w.lanes<uint32_t>(in.d).set(l, static_cast<uint32_t>(v));
+    at.warp.lanes<uint32_t>(at.inst.d).set(at.lane, static_cast<uint32_t>(v));
 }
 
 // ---- integers
@@ -45,9 +46,9 @@ struct Cast {
 template <class From, class To>
 Flow int_to_int(Warp& w, const Inst& in, uint32_t mask) {
   for_lanes(mask, [&](int l) {
-    auto v = static_cast<From>(load_bits(w, in, l));
+    auto v = static_cast<From>(load_bits({w, in, l}));
     To r = in.flags & kSat ? static_cast<To>(clamp_to<To>(v)) : static_cast<To>(v);
-    store_int(w, in, l, static_cast<int64_t>(r));
+    store_int({w, in, l}, static_cast<int64_t>(r));
   });
   return Flow::next;
 }
@@ -104,8 +105,8 @@ template <Type kFrom, class To>
 Flow float_to_int(Warp& w, const Inst& in, uint32_t mask) {
   Round r = round_in(in);
   for_lanes(mask, [&](int l) {
-    double v = round_integral(Source<kFrom>::of(load_bits(w, in, l), in.flags), r);
-    store_int(w, in, l, static_cast<int64_t>(to_integer<To>(v, kFrom == Type::f64)));
+    double v = round_integral(Source<kFrom>::of(load_bits({w, in, l}), in.flags), r);
+    store_int({w, in, l}, static_cast<int64_t>(to_integer<To>(v, kFrom == Type::f64)));
   });
   return Flow::next;
 }
@@ -180,9 +181,9 @@ Flow float_to_float(Warp& w, const Inst& in, uint32_t mask) {
   Round r = round_in(in);
   auto d = w.lanes<typename Target<kTo>::Stored>(in.d);
   for_lanes(mask, [&](int l) {
-    double v = Source<kFrom>::of(load_bits(w, in, l), in.flags);
+    double v = Source<kFrom>::of(load_bits({w, in, l}), in.flags);
     if constexpr (kKeepsNan<kFrom, kTo>) {
-      if (v != v && !(in.flags & kSat)) return d.set(l, kept_nan<kFrom, kTo>(load_bits(w, in, l)));
+      if (v != v && !(in.flags & kSat)) return d.set(l, kept_nan<kFrom, kTo>(load_bits({w, in, l})));
     }
     if (in.flags & kIntegral) v = round_integral(v, r);
     if (in.flags & kSat) v = saturate(v);
@@ -203,7 +204,7 @@ Flow int_to_float(Warp& w, const Inst& in, uint32_t mask) {
   Round r = round_in(in);
   auto d = w.lanes<typename Target<kTo>::Stored>(in.d);
   for_lanes(mask, [&](int l) {
-    auto v = static_cast<From>(load_bits(w, in, l));
+    auto v = static_cast<From>(load_bits({w, in, l}));
     Exact e{v < 0, static_cast<uint64_t>(v), 0};
     if (v < 0) e.significand = -e.significand;
     if (in.flags & kSat && v != 0) e = {false, v > 0, 0};

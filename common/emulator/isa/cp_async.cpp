@@ -2,6 +2,7 @@
 // arrive that follows them (9.7.13.15.15).
 #include <cstring>
 
+#include "emulator/isa/access.hpp"
 #include "emulator/isa/async_groups.hpp"
 #include "emulator/isa/shared_place.hpp"
 #include "emulator/machine/mbarrier.hpp"
@@ -84,7 +85,8 @@ Flow cp_async(Warp& w, const Inst& in, uint32_t mask) {
     op.source[l] = taken ? machine.memory.at(from, taken) : nullptr;
     op.destination[l] = w.cta.shared_at(static_cast<uint32_t>(to), op.size);
     if (taken && !op.source[l])
-      w.fault(in, l, Id::out_of_bounds, "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
+      w.fault(in, l, id_of_outside(machine.memory, from),
+              "cp.async reads " + std::to_string(taken) + " bytes at " + hex(from),
               "the address is " + machine.memory.describe(from),
               "guard the copy, or pass a src-size of 0 for what lies outside");
     if (!op.destination[l])
@@ -122,6 +124,7 @@ void decode_cp_async(Decoder& d, const Match& m, Inst& in) {
   }
   if (in.c == kNoRef) in.c = d.constant(0, 4);
   if (policy) d.source(d.operand(operands), Type::b64);
+  in.action = Action::fill;
   in.exec = cp_async;
 }
 
@@ -150,6 +153,7 @@ Flow wait_all(Warp& w, const Inst& in, uint32_t mask) {
 
 void decode_wait(Decoder& d, const Match& m, Inst& in) {
   in.cls = Class::copy;
+  in.action = Action::wait_group;
   if (m.has("wait_all")) {
     expect_operands(d, 0);
     in.exec = wait_all;
@@ -204,6 +208,7 @@ void decode_mbarrier_arrive(Decoder& d, const Match& m, Inst& in) {
   const bool shared = !m.any_of({"shared", "shared::cta"}).empty();
   push_address(d.extra(in), d.address_of(d.operand(0), shared ? Space::shared : Space::generic));
   if (m.has("noinc")) in.flags |= kNoIncrement;
+  in.action = Action::arrive_later;
   in.exec = mbarrier_arrive_later;
 }
 

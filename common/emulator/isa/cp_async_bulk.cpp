@@ -203,6 +203,7 @@ void decode_bulk(Decoder& d, const Match& m, Inst& in) {
   }
   if (policy) d.source(d.operand(fixed), Type::b64);
   if (d.text().modifiers.size() > 0 && d.text().modifiers[0] == "reduce") in.flags |= reduce_flag(d, m);
+  in.action = to_shared ? Action::bulk_fill : Action::bulk_copy;
   in.exec = to_shared ? bulk_load : bulk_store;
 }
 
@@ -225,6 +226,7 @@ void decode_prefetch(Decoder& d, const Match& m, Inst& in) {
   push_address(d.extra(in), d.address_of(d.operand(0), Space::global));
   in.b = d.source(d.operand(1), Type::u32);
   if (policy) d.source(d.operand(2), Type::b64);
+  in.action = Action::bulk_copy;
   in.exec = prefetch;
 }
 
@@ -250,6 +252,7 @@ void decode_wait(Decoder& d, const Match& m, Inst& in) {
   in.cls = Class::copy;
   in.imm = d.immediate(d.operand(0), "the number of groups");
   if (m.has("read")) in.flags |= kRead;
+  in.action = Action::wait_group;
   in.exec = wait_n;
 }
 

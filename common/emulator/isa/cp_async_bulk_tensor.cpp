@@ -225,6 +225,7 @@ void decode_load(Decoder& d, const Match& m, Inst& in) {
     in.flags |= kMulticast;
   }
   if (policy) d.source(d.operand(3u + im2col + multicast), Type::b64);
+  in.action = Action::bulk_fill;
   in.exec = load;
 }
 
@@ -241,6 +242,7 @@ void decode_store(Decoder& d, const Match& m, Inst& in) {
   if (m.has("im2col_no_offs")) in.flags |= kIm2col;
   for (uint32_t i = 0; i < std::size(kOps); ++i)
     if (m.has(kOps[i])) in.flags |= (i + 1) << kOpShift;
+  in.action = Action::bulk_copy;
   in.exec = store;
 }
 
@@ -257,6 +259,7 @@ void decode_prefetch(Decoder& d, const Match& m, Inst& in) {
     in.flags |= kIm2col;
   }
   if (policy) d.source(d.operand(1u + im2col), Type::b64);
+  in.action = Action::bulk_copy;
   in.exec = prefetch;
 }
 

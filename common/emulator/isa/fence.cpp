@@ -15,6 +15,7 @@ Flow fence(Warp& w, const Inst& in, uint32_t mask) {
 
 void fence_of(Inst& in, FenceKind kind, bool wide) {
   in.cls = Class::memory;
+  in.action = Action::fence;
   in.count = static_cast<uint8_t>(kind);
   in.flags |= wide;
   in.exec = fence;

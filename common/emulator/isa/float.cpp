@@ -223,6 +223,11 @@ void fma(Decoder& d, const Match& m, Inst& in) {
     in.exec = pick32<FmaNearest32, 3, Round::rn>(m.has("ftz"), m.has("sat"));
 }
 
+void rounded_division(Decoder& d, const Match& m, Inst& in) {
+  rounded<Div, 2>(d, m, in);
+  in.action = Action::divide;
+}
+
 // ---- .approx: in double, rounded once
 float once(double v) {
   return canonical(static_cast<float>(v));
@@ -451,8 +456,8 @@ std::vector<Form> float_forms() {
       {"mad.rn|rz|rm|rp.f64", fma},
       {"div.approx.[ftz].f32", divide32<DivApprox>},
       {"div.full.[ftz].f32", divide32<DivFull>},
-      {"div.rn|rz|rm|rp.[ftz].f32", rounded<Div, 2>},
-      {"div.rn|rz|rm|rp.f64", rounded<Div, 2>},
+      {"div.rn|rz|rm|rp.[ftz].f32", rounded_division},
+      {"div.rn|rz|rm|rp.f64", rounded_division},
       {"rcp.approx.[ftz].f32", approx32<RcpApprox>},
       {"rcp.rn|rz|rm|rp.[ftz].f32", rounded<Rcp, 1>},
       {"rcp.rn|rz|rm|rp.f64", rounded<Rcp, 1>},

@@ -204,6 +204,11 @@ void two_sources(Decoder& d, const Match& m, Inst& in) {
   });
 }
 template <class Op>
+void division(Decoder& d, const Match& m, Inst& in) {
+  two_sources<Op>(d, m, in);
+  in.action = Action::divide;
+}
+template <class Op>
 void three_sources(Decoder& d, const Match& m, Inst& in) {
   Type t = m.type();
   operands(d, in, Class::address, t, {t, t, t});
@@ -352,8 +357,8 @@ std::vector<Form> integer_forms() {
       {"mad24.lo|hi.u32|s32", mad24},
       {"mad24.hi.sat.s32", three_s32<Mad24HiSat>},
       {"sad.u16|s16|u32|s32|u64|s64", three_sources<Sad>},
-      {"div.u16|s16|u32|s32|u64|s64", two_sources<Div>},
-      {"rem.u16|s16|u32|s32|u64|s64", two_sources<Rem>},
+      {"div.u16|s16|u32|s32|u64|s64", division<Div>},
+      {"rem.u16|s16|u32|s32|u64|s64", division<Rem>},
       {"abs.s16|s32|s64", one_source<Abs>},
       {"neg.s16|s32|s64", one_source<Neg>},
       {"min.u16|s16|u32|s32|u64|s64", two_sources<Min>},

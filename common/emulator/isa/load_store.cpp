@@ -261,6 +261,7 @@ void decode(Decoder& d, const Match& m, Inst& in, bool is_load) {
 
 void decode_ld(Decoder& d, const Match& m, Inst& in) {
   decode(d, m, in, true);
+  in.action = Action::load;
 }
 void decode_st(Decoder& d, const Match& m, Inst& in) {
   decode(d, m, in, false);

@@ -94,6 +94,7 @@ void decode_matrix_access(Decoder& d, const Match& m, Inst& in) {
   expect_operands(d, 2);
   const bool load = d.text().opcode == "ldmatrix";
   in.cls = Class::memory;
+  if (load) in.action = Action::matrix;
   in.exec = load ? ldmatrix : stmatrix;
   in.count = static_cast<uint8_t>(m.has("x4") ? 4 : m.has("x2") ? 2 : 1);
   in.bytes = kRowBytes;
@@ -264,6 +265,7 @@ void decode_mma(Decoder& d, const Match& m, Inst& in) {
   expect_operands(d, 4);
   in.exec = mma;
   in.cls = Class::math;
+  in.action = Action::matrix;
   const Type type_d = m.type(0), type_a = m.type(1), type_b = m.type(2), type_c = m.type(3);
   if (type_c != type_d) d.refuse("mma.sync with different types of c and d is not supported");
   const std::string shape = m.slots[2];

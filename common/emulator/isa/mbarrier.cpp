@@ -139,7 +139,8 @@ void decode_arrive(Decoder& d, const Match& m, Inst& in) {
   in.b = d.operand_count() == 3 ? d.source(d.operand(2), Type::u32) : d.constant(1, 4);
   in.flags |= (tx ? kExpectTx : 0) | (no_complete ? kNoComplete : 0) | (m.has("arrive_drop") ? kDrop : 0) |
               (m.has("relaxed") ? kRelaxed : 0) | (sink ? 0 : kHasState);
-  in.arrives = true;
+  in.action = Action::arrive;
+  in.cluster_scope = m.has("cluster");
   in.exec = arrive;
 }
 
@@ -243,12 +244,12 @@ void answer(Warp& w, const Inst& in, uint32_t mask, bool uniform) {
 }
 
 // Waits until one of the lanes has its answer: lanes that wait for different barriers may depend on each other.
-// wait.a, wait.b: barrier and phase of the first lane; wait.c: the lanes, and in bit 32 that all ask the same.
+// wait.bar, wait.b: barrier and phase of the first lane; wait.c: the lanes, and in bit 32 that all ask the same.
 constexpr uint64_t kUniform = 1ull << 32;
 
 bool wait_ready(Warp& w, const Group& g) {
   if (g.wait.c & kUniform) {
-    const auto* bar = reinterpret_cast<const Mbarrier*>(g.wait.a);
+    const Mbarrier* bar = g.wait.bar;
     return !bar->valid || bar->complete(g.wait.b);
   }
   for (uint32_t m = static_cast<uint32_t>(g.wait.c); m; m &= m - 1)
@@ -261,19 +262,19 @@ void wait_finish(Warp& w, Group& g) {
 }
 
 std::string wait_describe(Warp&, const Group& g) {
-  const auto* bar = reinterpret_cast<const Mbarrier*>(g.wait.a);
+  const Mbarrier* bar = g.wait.bar;
   return bar->name() + " waits for phase " + std::to_string(g.wait.b) + " (parity " +
          std::to_string(g.wait.b & 1) + "), is in " + bar->state();
 }
 
 std::string wait_explain(Warp& w, const Group& g) {
-  const auto* bar = reinterpret_cast<const Mbarrier*>(g.wait.a);
+  const Mbarrier* bar = g.wait.bar;
   return explain_stuck(w.machine, *bar, g.wait.b) + ". " + advise_stuck(*bar, g.wait.b);
 }
 
 // Only bytes are missing, and nothing that could bring them is in flight.
 bool wait_is_root(Warp&, const Group& g) {
-  const auto* bar = reinterpret_cast<const Mbarrier*>(g.wait.a);
+  const Mbarrier* bar = g.wait.bar;
   return bar->pending == 0 && bar->tx_count != 0;
 }
 
@@ -306,7 +307,7 @@ Flow wait(Warp& w, const Inst& in, uint32_t mask) {
   wait.explain = wait_explain;
   wait.is_root = wait_is_root;
   wait.may_fail = true;
-  wait.a = reinterpret_cast<uint64_t>(first.bar);
+  wait.bar = first.bar;
   wait.b = first.phase;
   wait.c = mask | (uniform ? kUniform : 0);
   return w.block(wait);
@@ -322,6 +323,7 @@ void decode_wait(Decoder& d, const Match& m, Inst& in) {
   in.b = d.source(d.operand(2), parity ? Type::u32 : Type::b64);
   if (d.operand_count() == 4) d.source(d.operand(3), Type::u32);  // suspendTimeHint: how long it may suspend
   in.flags |= (parity ? kParity : 0) | (m.has("relaxed") ? kRelaxed : 0) | (tries ? kTry : 0);
+  in.action = Action::test_phase;
   in.exec = wait;
 }
 

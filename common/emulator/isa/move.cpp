@@ -95,6 +95,7 @@ void decode_mov_vector(Decoder& d, const Match& m, Inst& in) {
   const Type t = m.type();
   const Operand &to = d.operand(0), &from = d.operand(1);
   expect_operands(d, 2);
+  in.action = Action::move;
   in.exec = mov_vector;
   in.count = m.has("v2") ? 2 : 4;
   in.bytes = static_cast<uint8_t>(size_of(t));
@@ -112,6 +113,7 @@ void decode_mov_vector(Decoder& d, const Match& m, Inst& in) {
 void decode_mov(Decoder& d, const Match& m, Inst& in) {
   Type t = m.type();
   in.cls = Class::other;
+  in.action = Action::move;
   expect_operands(d, 2);
   const Operand &to = d.operand(0), &from = d.operand(1);
   unsigned bytes = size_of(t);

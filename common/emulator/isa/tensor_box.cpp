@@ -43,7 +43,7 @@ const std::byte* map_bytes(const At& at, Space space, uint64_t address) {
   }
   if (const std::byte* bytes = at.warp.machine.memory.at(address, kTensorMapBytes)) {
     if (!at.warp.machine.memory.last_is_constant())
-      at.warp.machine.observers.tell(&Observer::on_map_use, at.warp, at.inst, at.lane, address);
+      at.warp.machine.observers.tell(&Observer::on_map_use, at, address);
     return bytes;
   }
   invalid(at, "there is no tensor map at " + hex(address),

@@ -206,6 +206,7 @@ int64_t one_of(Decoder& d, size_t operand, const char* what, int64_t first, int6
 // wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc           the same
 //                                                     PTX ISA 9.7.15.5.2
 void decode_mma_async(Decoder& d, const Match& m, Inst& in) {
+  in.action = Action::wgmma;
   in.exec = mma_async;
   in.cls = Class::math;
   Extra& x = d.extra(in);
@@ -303,6 +304,7 @@ void decode_wait_group(Decoder& d, const Match&, Inst& in) {
   in.cls = Class::barrier;
   in.imm = d.immediate(d.operand(0), "the number of groups");
   if (in.imm < 0 || in.imm > 63) d.refuse("wgmma.wait_group takes a number of groups from 0 to 63");
+  in.action = Action::wait_group;
   in.exec = wait_group;
 }
 
@@ -376,6 +378,7 @@ void decode_setmaxnreg(Decoder& d, const Match& m, Inst& in) {
   if (in.imm < 24 || in.imm > 256 || in.imm % 8)
     d.refuse("setmaxnreg takes a register count from 24 to 256 that is a multiple of 8, not " +
              std::to_string(in.imm));
+  in.action = Action::set_registers;
   in.exec = setmaxnreg;
 }
 

@@ -363,6 +363,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
                 : schedule.kind == Schedule::Kind::random ? 1 + random() % 3
                 : schedule.kind == Schedule::Kind::timed  ? timekeeper->resident_clusters(program, config)
                                                           : 1;
+  if (timekeeper && timekeeper->only_first()) grid.clusters = std::min(grid.clusters, grid.wanted);
   findings.begin(instructions);
   observers.tell(&Observer::on_launch, *this, program, config);
   const auto give_up = [&] {

@@ -29,7 +29,7 @@ std::string plural(uint64_t n, const char* what) {
 }
 
 void tell(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
-  at.warp.machine.observers.tell(&Observer::on_mbarrier, at.warp, at.inst, at.lane, bar, op, amount, release);
+  at.warp.machine.observers.tell(&Observer::on_mbarrier, at, bar, op, amount, release);
   ++at.warp.machine.effects;
 }
 

@@ -10,6 +10,12 @@
 
 namespace emu {
 
+namespace {
+const std::string& shown_name(const Allocation& a) {
+  return a.called.empty() ? a.name : a.called;
+}
+}  // namespace
+
 GlobalMemory::GlobalMemory() {
   auto reserve = [](int protection) {
     void* p = mmap(nullptr, kReserved, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -55,6 +61,7 @@ uint64_t GlobalMemory::allocate(uint64_t bytes, const std::string& name, uint64_
   Allocation a;
   a.address = reinterpret_cast<uint64_t>(window_) + offset;
   a.bytes = bytes;
+  a.serial = ++last_serial_;
   a.name = name;
   a.host = backing_ + offset;
   fill_poison(a.host, (bytes + 3) / 4 * 4);  // to the end of its last word
@@ -67,6 +74,7 @@ void GlobalMemory::add_host_range(void* host, uint64_t bytes, const std::string&
   Allocation a;
   a.address = reinterpret_cast<uint64_t>(host);
   a.bytes = bytes;
+  a.serial = ++last_serial_;
   a.name = name;
   a.host = static_cast<std::byte*>(host);
   host_ranges_ += allocations_.count(a.address) == 0;
@@ -88,9 +96,38 @@ bool GlobalMemory::release(uint64_t address) {
   } else {
     --host_ranges_;
   }
+  constexpr size_t kFreedKept = 4096;
+  freed_[a.serial] = {a.address, a.bytes, shown_name(a)};
+  if (freed_.size() > kFreedKept) freed_.erase(freed_.begin());
   allocations_.erase(it);
   last_bytes_ = 0;
   return true;
+}
+
+const Freed* GlobalMemory::freed_at(uint64_t address) const {
+  const auto next = allocations_.upper_bound(address);
+  for (auto f = freed_.rbegin(); f != freed_.rend(); ++f) {
+    const Freed& was = f->second;
+    if (address - was.address >= was.bytes) continue;
+    // Where a part of it has been given out again, the address may as well be past the end of that.
+    const bool again = (next != allocations_.end() && next->first < was.address + was.bytes) ||
+                       (next != allocations_.begin() &&
+                        std::prev(next)->first + std::prev(next)->second.bytes > was.address);
+    return again ? nullptr : &was;
+  }
+  return nullptr;
+}
+
+uint32_t GlobalMemory::serial_at(uint64_t address) const {
+  const auto next = allocations_.upper_bound(address);
+  if (next == allocations_.begin()) return 0;
+  const Allocation& a = std::prev(next)->second;
+  return address - a.address < a.bytes ? a.serial : 0;
+}
+
+const Freed* GlobalMemory::freed(uint32_t serial) const {
+  const auto f = freed_.find(serial);
+  return f == freed_.end() ? nullptr : &f->second;
 }
 
 const Allocation* GlobalMemory::find(uint64_t address, uint64_t bytes) {
@@ -121,7 +158,7 @@ bool GlobalMemory::name_matrix(uint64_t address, const std::string& name, uint64
   if (it == allocations_.begin() || columns == 0 || element_bytes == 0) return false;
   Allocation& a = std::prev(it)->second;
   if (address - a.address >= a.bytes) return false;
-  a.name = name;
+  a.called = name;
   a.columns = columns;
   a.element_bytes = element_bytes;
   return true;
@@ -129,6 +166,9 @@ bool GlobalMemory::name_matrix(uint64_t address, const std::string& name, uint64
 
 std::string GlobalMemory::describe(uint64_t address) const {
   if (address == 0) return "the null pointer";
+  if (const Freed* f = freed_at(address))
+    return "inside '" + f->name + "' (" + std::to_string(f->bytes) + " bytes at " + hex(f->address) +
+           "), which has been freed";
   auto it = allocations_.upper_bound(address);
   if (it != allocations_.begin()) {
     const Allocation& a = std::prev(it)->second;
@@ -136,17 +176,17 @@ std::string GlobalMemory::describe(uint64_t address) const {
     if (address - a.address < a.bytes && a.columns) {
       const uint64_t element = (address - a.address) / a.element_bytes;
       return "row " + std::to_string(element / a.columns) + ", column " +
-             std::to_string(element % a.columns) + " of '" + a.name + "'";
+             std::to_string(element % a.columns) + " of '" + shown_name(a) + "'";
     }
     if (address - a.address < a.bytes)
-      return "inside '" + a.name + "', " + std::to_string(a.bytes - (address - a.address)) +
+      return "inside '" + shown_name(a) + "', " + std::to_string(a.bytes - (address - a.address)) +
              " bytes before its end";
     if (past < (1u << 20))
-      return std::to_string(past) + " bytes past the end of '" + a.name + "' (" + std::to_string(a.bytes) +
-             " bytes at " + hex(a.address) + ")";
+      return std::to_string(past) + " bytes past the end of '" + shown_name(a) + "' (" +
+             std::to_string(a.bytes) + " bytes at " + hex(a.address) + ")";
   }
   if (it != allocations_.end() && it->first - address < (1u << 20))
-    return std::to_string(it->first - address) + " bytes before '" + it->second.name + "' (" +
+    return std::to_string(it->first - address) + " bytes before '" + shown_name(it->second) + "' (" +
            std::to_string(it->second.bytes) + " bytes at " + hex(it->first) + ")";
   return "in no allocation";
 }

@@ -14,11 +14,19 @@ namespace emu {
 struct Allocation {
   uint64_t address = 0;
   uint64_t bytes = 0;
+  uint32_t serial = 0;        // tells it from another one at the same address before or after it
   std::string name;           // symbol name, or "cudaMalloc #3"
+  std::string called;         // by the program (emulator/names.hpp); empty: nothing
   bool constant = false;      // kernels may not write
   std::byte* host = nullptr;  // where the emulator finds the bytes
   uint64_t columns = 0;       // of a row-major matrix, when the program has said so (emulator/names.hpp)
   uint64_t element_bytes = 0;
+};
+
+// An allocation that is no more.
+struct Freed {
+  uint64_t address = 0, bytes = 0;
+  std::string name;
 };
 
 class GlobalMemory {
@@ -38,6 +46,12 @@ class GlobalMemory {
     allocations_.at(address).constant = true;
     last_bytes_ = 0;
   }
+
+  // The latest allocation that held the address, where none does now; or the one of that serial number. Null: none, or it is
+  // too long ago.
+  const Freed* freed_at(uint64_t address) const;
+  const Freed* freed(uint32_t serial) const;
+  uint32_t serial_at(uint64_t address) const;  // of the allocation that holds it; 0: none
 
   // Names the allocation that holds the address, as a matrix of rows of `columns` elements. False when there is none.
   bool name_matrix(uint64_t address, const std::string& name, uint64_t columns, uint64_t element_bytes);
@@ -69,6 +83,8 @@ class GlobalMemory {
   std::byte* backing_ = nullptr;
   std::map<uint64_t, Allocation> allocations_;
   std::multimap<uint64_t, uint64_t> free_;  // bytes -> offset of holes
+  std::map<uint32_t, Freed> freed_;         // by serial number, the latest ones
+  uint32_t last_serial_ = 0;
   uint64_t top_ = 0, in_use_ = 0, host_ranges_ = 0;
   uint64_t last_begin_ = 0, last_bytes_ = 0;
   std::byte* last_host_ = nullptr;

@@ -99,8 +99,7 @@ class Observer {
 
   // One lane's operation on a barrier object, before it takes effect; `amount`: arrivals or bytes. from_async: the
   // operation is an engine's (complete_tx of a copy, arrive of cp.async.mbarrier.arrive): `warp` is the issuer's.
-  virtual void on_mbarrier(Warp&, const Inst&, int /*lane*/, Mbarrier&, MbarrierOp, int64_t /*amount*/,
-                           bool /*release*/) {}
+  virtual void on_mbarrier(const At&, Mbarrier&, MbarrierOp, int64_t /*amount*/, bool /*release*/) {}
   // A test_wait or try_wait by lanes of one group on one barrier, with its result. acquire: ordering asked for.
   virtual void on_mbarrier_wait(Warp&, const Inst&, uint32_t /*mask*/, Mbarrier&,
                                 uint64_t /*phase asked for*/, bool /*result*/, bool /*acquire*/) {}
@@ -117,7 +116,7 @@ class Observer {
                              bool /*read*/) {}
   // A tensor copy, or its prefetch, is about to be issued by this lane, with a map in global memory that kernels can
   // write.
-  virtual void on_map_use(Warp&, const Inst&, int /*lane*/, uint64_t /*address*/) {}
+  virtual void on_map_use(const At&, uint64_t /*address*/) {}
   // griddepcontrol.wait, or .launch_dependents.
   virtual void on_grid_dependency(Warp&, const Inst&, uint32_t /*mask*/, bool /*wait*/) {}
 };

@@ -79,7 +79,7 @@ void Statistics::on_access(Warp&, const Inst& in, const AccessEvent& e) {
     (store ? stats_.global_store_bytes : stats_.global_load_bytes) += bytes;
 }
 
-void Statistics::on_mbarrier(Warp&, const Inst&, int, Mbarrier&, MbarrierOp op, int64_t amount, bool) {
+void Statistics::on_mbarrier(const At&, Mbarrier&, MbarrierOp op, int64_t amount, bool) {
   const auto more = static_cast<uint64_t>(amount);
   switch (op) {
     case MbarrierOp::init:

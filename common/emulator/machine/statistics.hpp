@@ -41,8 +41,7 @@ class Statistics final : public Observer {
   void on_cta_end(Cta&) override;
   void on_turn(Warp&, const Turn&) override;
   void on_access(Warp&, const Inst&, const AccessEvent&) override;
-  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
-                   bool release) override;
+  void on_mbarrier(const At&, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
   void on_async_issue(AsyncOp&) override;
 

@@ -22,7 +22,8 @@ struct Encoded {
   uint8_t box_minus_1[5];
   uint8_t step[5];
   uint8_t type, rank, im2col, interleave, swizzle, l2_promotion, nan_fill, edited;
-  uint8_t unused[12];
+  uint32_t allocation;
+  uint8_t unused[8];
   uint64_t checksum;
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes);
@@ -89,7 +90,7 @@ uint32_t TensorMap::row_pitch() const {
   return swizzle == Swizzle::none ? row_bytes() : swizzle_span(swizzle);
 }
 
-int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string* why) {
+int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string* why, uint32_t allocation) {
   *why = refusals(a);
   if (!why->empty()) return kTensorMapInvalidValue;
   Encoded e;
@@ -118,12 +119,13 @@ int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string
   e.swizzle = static_cast<uint8_t>(a.swizzle);
   e.l2_promotion = static_cast<uint8_t>(a.l2_promotion);
   e.nan_fill = static_cast<uint8_t>(a.oob_fill);
+  e.allocation = allocation;
   e.checksum = checksum_of(e);
   std::memcpy(map, &e, sizeof e);
   return kTensorMapSuccess;
 }
 
-int replace_tensor_map_address(void* map, uint64_t address, std::string* why) {
+int replace_tensor_map_address(void* map, uint64_t address, std::string* why, uint32_t allocation) {
   TensorMap changed;
   if (!map || !decode_tensor_map(static_cast<const std::byte*>(map), &changed)) {
     *why = "tensorMap: holds no encoded tensor map; encode one first";
@@ -135,6 +137,7 @@ int replace_tensor_map_address(void* map, uint64_t address, std::string* why) {
   Encoded e;
   std::memcpy(&e, map, sizeof e);
   e.address = address;
+  e.allocation = allocation;
   e.checksum = checksum_of(e);
   std::memcpy(map, &e, sizeof e);
   return kTensorMapSuccess;
@@ -182,7 +185,10 @@ int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint
   const auto byte = static_cast<uint8_t>(value);
   switch (field) {
     case MapField::global_address:
-      if (r.aligned("global_address = " + hex(value))) e.address = value;
+      if (r.aligned("global_address = " + hex(value))) {
+        e.address = value;
+        e.allocation = 0;
+      }
       break;
     case MapField::rank:
       if (r.in_range("rank", 0, 4)) e.rank = static_cast<uint8_t>(byte + 1);
@@ -257,6 +263,7 @@ bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
   out->l2_promotion = e.l2_promotion;
   out->nan_fill = e.nan_fill;
   out->edited = e.edited;
+  out->allocation = e.allocation;
   return true;
 }
 

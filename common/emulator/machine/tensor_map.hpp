@@ -57,6 +57,7 @@ struct TensorMap {
   uint8_t l2_promotion = 0;  // performance only
   bool nan_fill = false;     // what lies outside is the out-of-bounds NaN, not zero
   bool edited = false;       // fields were replaced since it was encoded
+  uint32_t allocation = 0;   // Allocation::serial of the memory that it was encoded for; 0: not known
 
   // Elements that one copy moves along dimension i. Without interleave, dimension 0 has no traversal stride.
   uint32_t box_count(unsigned i) const { return i == 0 ? box[0] : (box[i] + step[i] - 1) / step[i]; }
@@ -78,9 +79,10 @@ constexpr int kTensorMapSuccess = 0, kTensorMapInvalidValue = 1;
 
 // cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col. Writes the 128 bytes at `map` and returns 0; or returns the code, and in *why the rules that are
 // broken (rules/tensor_map.hpp), each with the value and what to do.
-int encode_tensor_map(void* map, const rules::TensorMapArguments& arguments, std::string* why);
+int encode_tensor_map(void* map, const rules::TensorMapArguments& arguments, std::string* why,
+                      uint32_t allocation = 0);
 // cuTensorMapReplaceAddress.
-int replace_tensor_map_address(void* map, uint64_t address, std::string* why);
+int replace_tensor_map_address(void* map, uint64_t address, std::string* why, uint32_t allocation = 0);
 
 // A field as tensormap.replace names it (PTX ISA 9.7.9.28).
 enum class MapField : uint8_t {

@@ -20,6 +20,8 @@ class Timekeeper {
   virtual bool pass() = 0;
   // The next step of an operation in flight; false when there is none.
   virtual bool step() = 0;
+  // Whether the clusters that are resident at first are all of the grid that is run.
+  virtual bool only_first() const { return false; }
 };
 
 }  // namespace emu

@@ -16,6 +16,8 @@ constexpr uint32_t kCallLocalBytes = 16u << 10;  // per thread
 constexpr int kBackBranchesPerTurn = 32;
 // Instructions of a warp without any effect before its state is watched for a repetition.
 constexpr uint64_t kIdleBeforeWatch = 20000;
+constexpr uint64_t kTurnsBeforeSlice =
+    500;  // then what does not decide how the loop goes on is left out of its state
 }  // namespace
 
 Warp::Warp(Machine& m, Cta& c, const Program& p, int i, uint32_t mask)
@@ -226,7 +228,12 @@ uint64_t Warp::state_hash() const {
     mix((static_cast<uint64_t>(g.mask) << 32) | g.pc);
     mix((static_cast<uint64_t>(g.state) << 32) | g.frame);
   }
-  for (uint64_t word : frames_) mix(word);
+  if (spin_.slice) {
+    for (const RegisterSlot& r : spin_.slice->deciding())
+      for (uint32_t i = 0; i < r.bytes; i += 8) mix(frames_[(r.at + i) / 8]);
+  } else {
+    for (uint64_t word : frames_) mix(word);
+  }
   for (size_t i = 0; i + 8 <= local_.size(); i += 8) {
     uint64_t v;
     std::memcpy(&v, &local_[i], 8);
@@ -271,6 +278,14 @@ void Warp::watch_for_spin(int executed, uint64_t effects_before) {
   }
   spin_.idle += count;
   if (spin_.idle < kIdleBeforeWatch) return;
+  if (!spin_.slice && spin_.turns == kTurnsBeforeSlice && !program.has_calls) {
+    spin_.slice = std::make_unique<LoopSlice>(*this);
+    return;
+  }
+  if (spin_.slice && spin_.slice->has_grown()) {
+    spin_.turns = 0;
+    spin_.next_save = 1;
+  }
   spin_.since_saved += count;
   const uint64_t hash = state_hash();
   if (spin_.turns > 0 && hash == spin_.saved_hash) {

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "emulator/machine/loop_slice.hpp"
 #include "emulator/machine/observer.hpp"
 #include "emulator/program/program.hpp"
 
@@ -73,8 +75,9 @@ struct Wait {
   // A wait that may return False instead (mbarrier.try_wait, test_wait): finish sees forced == true then.
   bool may_fail = false;
   bool forced = false;
-  uint64_t alarm = 0;            // emulated time at which it ends by itself; 0: it does not
-  uint64_t a = 0, b = 0, c = 0;  // the executor's own data
+  uint64_t alarm = 0;             // emulated time at which it ends by itself; 0: it does not
+  const Mbarrier* bar = nullptr;  // on which it waits, of mbarrier.try_wait and test_wait; b: the phase
+  uint64_t a = 0, b = 0, c = 0;   // the executor's own data
 };
 
 // What a warp did between two turns of others.
@@ -95,7 +98,8 @@ struct Group {
 
 // A warp that does nothing another could see, and whose whole state comes back, goes round a loop: it polls. It will do so
 // for ever, unless something changes outside of it; then it goes round once, to see whether that is what it waits for.
-// The state after a power-of-two number of turns is kept, and compared with every later one.
+// The state after a power-of-two number of turns is kept, and compared with every later one. After some turns the state is no
+// longer all registers, but those that decide how the loop goes on: it may count its turns.
 struct Spin {
   uint64_t idle = 0;  // instructions since it did something that others can see
   uint64_t saved_hash = 0, saved_effects = 0, turns = 0, next_save = 1;
@@ -105,6 +109,7 @@ struct Spin {
   bool shortest = false;
   uint64_t lap_done = 0, lap_effects = 0;
   uint64_t seen_effects = 0;  // what it looked at after that was all as before
+  std::unique_ptr<LoopSlice> slice;
 
   // Begins a lap, or goes on with it; so many instructions until the state is to be looked at.
   uint64_t next_look(uint64_t effects);

@@ -61,6 +61,11 @@ const SharedVariable* Names::find(uint32_t address) const {
   return best ? best : below;
 }
 
+const SharedVariable* Names::object(uint32_t address) const {
+  const SharedVariable* v = find(address);
+  return v && address - v->address < v->bytes ? v : nullptr;
+}
+
 std::string Names::shared(uint32_t address, uint32_t element_bytes) const {
   const SharedVariable* v = find(address);
   if (!v) return hex(address);

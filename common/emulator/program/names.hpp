@@ -40,6 +40,9 @@ class Names {
   // "tmap_a", "parameter 3"; with "+128" inside of one.
   std::string parameter(uint64_t offset) const;
 
+  // The variable of known size, or member of one, that holds the address; null: there is none.
+  const SharedVariable* object(uint32_t address) const;
+
  private:
   const SharedVariable* find(uint32_t address) const;
   struct Parameter {

@@ -58,6 +58,13 @@ Ref Decoder::register_slot(const Operand& o) {
   return register_slots_[o.name] = r;
 }
 
+Ref Decoder::read_slot(const Operand& o) {
+  const Ref r = register_slot(o);
+  const Type t = register_type(o);
+  program_.read.back().push_back({r, t == Type::pred ? 8 : 32 * (size_of(t) <= 4 ? 4 : size_of(t))});
+  return r;
+}
+
 Ref Decoder::constant(uint64_t bits, unsigned width) {
   auto key = std::make_pair(bits, width);
   auto it = constant_slots_.find(key);
@@ -160,7 +167,7 @@ Ref Decoder::source_any(const Operand& o, Type type, unsigned* width) {
   if (*width > 8) refuse("register " + base.name + " of 128 bits can only be moved, loaded and stored");
   if (!is_register(base)) return source(o, type);
   check_register(base, type, true);
-  return sum ? register_sum(o) : register_slot(base);
+  return sum ? register_sum(o) : read_slot(base);
 }
 
 // Register + constant, computed in the width of the register.
@@ -172,8 +179,7 @@ Ref Decoder::register_sum(const Operand& o) {
            name_of(declared));
   const unsigned width = slot_width(base);
   if (width > 8) refuse("a constant cannot be added to a register of 128 bits");
-  return read_first(sum_reader(size_of(declared)), width, register_slot(base),
-                    static_cast<uint64_t>(o.offset));
+  return read_first(sum_reader(size_of(declared)), width, read_slot(base), static_cast<uint64_t>(o.offset));
 }
 
 Ref Decoder::source(const Operand& o, Type type) {
@@ -182,7 +188,7 @@ Ref Decoder::source(const Operand& o, Type type) {
   const Operand& base = sum ? o.items[0] : o;
   if (is_register(base)) {
     check_register(base, type, false);
-    return sum ? register_sum(o) : register_slot(base);
+    return sum ? register_sum(o) : read_slot(base);
   }
   if (base.negated) refuse("'!' stands before " + base.name + ", which is no predicate");
   switch (base.kind) {
@@ -246,13 +252,14 @@ Ref Decoder::predicate(const Operand& o) {
     }
     refuse("a predicate was expected, found '" + o.name + "'");
   }
-  return register_slot(o) | (o.negated ? kNotBit : 0);
+  return read_slot(o) | (o.negated ? kNotBit : 0);
 }
 
 Ref Decoder::predicate_destination(const Operand& o) {
   if (is_sink(o)) return kNoRef;
   if (o.negated) refuse("'!' stands before the destination " + o.name);
   if (register_type(o) != Type::pred) refuse("a predicate destination was expected, found '" + o.name + "'");
+  program_.written_predicates.back().push_back(register_slot(o));
   return register_slot(o);
 }
 
@@ -290,7 +297,7 @@ FrameSlot Decoder::call_slot(const Operand& o, const Variable& declared, bool re
     if (!scalar || size_of(type) != declared.bytes || (type == Type::pred) != (declared.type == Type::pred))
       refuse("register " + o.name + " is declared ." + name_of(type) + "; the call hands over " +
              std::to_string(declared.bytes) + " bytes as " + declared.name);
-    slot.at = register_slot(o);
+    slot.at = result ? register_slot(o) : read_slot(o);
     slot.stride = type == Type::pred ? 0 : slot_width(o);
     if (result && slot.stride) program_.written.back().push_back(slot.at);
   } else if (o.kind == Operand::Kind::constant && !result && scalar &&
@@ -330,7 +337,7 @@ Decoder::Address Decoder::address_of(const Operand& o, Space space) {
     if (width == 4 && (space == Space::global || space == Space::generic || space == Space::constant))
       refuse("a " + std::string(name_of(space)) + " address needs 64 bits; register " + base.name +
              " has 32");
-    a.base = is_register(base) ? register_slot(base) : source(base, width == 8 ? Type::u64 : Type::u32);
+    a.base = is_register(base) ? read_slot(base) : source(base, width == 8 ? Type::u64 : Type::u32);
     a.wide = width == 8;
   } else if (base.kind == Operand::Kind::constant && !base.constant.is_real) {
     a.offset += static_cast<int64_t>(base.constant.bits);

@@ -243,6 +243,8 @@ void Decoder::decode_instruction(const Instruction& in) {
   text_ = &in;
   program_.sources.push_back(&in);
   program_.written.emplace_back();
+  program_.written_predicates.emplace_back();
+  program_.read.emplace_back();
   size_t fixups_before = fixups_.size();
   Inst inst;
   inst.source = static_cast<int32_t>(program_.sources.size()) - 1;

@@ -60,6 +60,27 @@ constexpr int kClasses = 7;
 constexpr const char* kClassNames[kClasses] = {"copy",   "address", "barrier", "math",
                                                "memory", "control", "other"};
 
+// What an instruction does, as far as those who watch ask. They never look at its text, but to show it.
+enum class Action : uint8_t {
+  other,
+  move,          // mov
+  divide,        // by a routine: of integers, or rounded as a .rnd says
+  load,          // ld
+  matrix,        // ldmatrix, mma: uses a tile at once
+  wgmma,         // the product: wgmma.mma_async
+  fill,          // a thread's copy into shared memory: cp.async
+  bulk_fill,     // a bulk or tensor copy into shared memory, reductions too
+  bulk_copy,     // one that goes elsewhere: a store, a reduction in global memory, a prefetch
+  wait_group,    // waits for async-groups, of whatever kind; imm: how many may be pending
+  arrive,        // on an mbarrier, at once
+  arrive_later,  // cp.async.mbarrier.arrive
+  test_phase,    // of an mbarrier: test_wait, try_wait
+  barrier,       // of the CTA or the warp
+  cluster_barrier,
+  fence,
+  set_registers,  // setmaxnreg
+};
+
 struct Inst {
   Exec exec = nullptr;
   Ref d = kNoRef, a = kNoRef, b = kNoRef, c = kNoRef;
@@ -70,8 +91,9 @@ struct Inst {
   uint8_t count = 1;    // vector elements
   Space space = Space::generic;
   Class cls = Class::other;
-  bool arrives = false;  // an arrive on an mbarrier, in whatever form
-  uint32_t flags = 0;    // family specific
+  Action action = Action::other;
+  bool cluster_scope = false;  // of an arrive: its release reaches all of the cluster
+  uint32_t flags = 0;          // family specific
   const Extra* extra = nullptr;
   int32_t source = -1;  // index into Program::sources
 };
@@ -84,13 +106,22 @@ struct FunctionInfo {
   std::vector<FrameSlot> params, returns;
 };
 
+// A register in a frame; a predicate has 8 bytes.
+struct RegisterSlot {
+  Ref at = 0;
+  uint32_t bytes = 0;
+  bool operator<(const RegisterSlot& other) const { return at < other.at; }
+};
+
 struct Program {
   std::string name;
   const Module* module = nullptr;
   std::vector<Inst> code;
   std::vector<const Instruction*> sources;  // the text of code[i] is *sources[code[i].source]
   std::vector<std::vector<Ref>> written;    // by source: the registers it writes, predicates aside
-  std::vector<uint8_t> constants;           // the constant pool: 32-lane slots
+  std::vector<std::vector<Ref>> written_predicates;
+  std::vector<std::vector<RegisterSlot>> read;  // by source: what it reads, its guard and addresses included
+  std::vector<uint8_t> constants;               // the constant pool: 32-lane slots
   std::deque<Extra> extras;
   std::vector<FunctionInfo> functions;  // [0] is the kernel
   std::map<std::string, uint32_t> function_index;
@@ -230,6 +261,7 @@ class Decoder {
   void place_shared(const Function& entry);
   void place_variables(const Function& f, FunctionInfo& info);
   Ref register_slot(const Operand& o);
+  Ref read_slot(const Operand& o);  // the same, of a register that the instruction reads
   Ref register_sum(const Operand& o);
   FrameSlot call_slot(const Operand& o, const Variable& declared, bool result);
   uint32_t take_frame_bytes(uint64_t bytes);

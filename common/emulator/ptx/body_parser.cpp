@@ -197,7 +197,7 @@ void Parser::parse_label_directive(Function& f, const std::string& label) {
 }
 
 void Parser::parse_statement(Function& f, std::vector<int>& scope_of) {
-  const Token t = peek();
+  const Token& t = peek();
   if (accept(";")) return;
   if (t.kind == Token::Kind::word && t.text[0] == '.') {
     if (t.text == ".loc") {
@@ -314,7 +314,7 @@ Operand Parser::parse_items(Operand::Kind kind, const char* close) {
   Operand o;
   o.kind = kind;
   while (!accept(close)) {
-    const Token t = peek();
+    const Token& t = peek();
     o.items.push_back(parse_operand());
     if (o.items.back().kind == Operand::Kind::sum) error_at(t, "a sum cannot be an element of a list");
     if (!is(close)) expect(",");
@@ -325,7 +325,7 @@ Operand Parser::parse_items(Operand::Kind kind, const char* close) {
 // A register, variable, function or label, or one of them plus a constant. A vector register stands for its elements.
 Operand Parser::parse_reference() {
   Operand o;
-  const Token t = next();
+  const Token& t = next();
   if (t.text == "_") return o;
   const std::string unique = lookup(t.text);
   o.name = unique.empty() ? t.text : unique;

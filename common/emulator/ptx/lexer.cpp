@@ -13,17 +13,23 @@
 namespace emu {
 
 namespace {
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 bool starts_word(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || std::strchr("_$%.", c);
+  const char letter = static_cast<char>(c | 0x20);
+  return (letter >= 'a' && letter <= 'z') || c == '_' || c == '$' || c == '%' || c == '.';
 }
 bool in_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || (c && std::strchr("_$%.", c));
-}
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c));
+  return starts_word(c) || is_digit(c);
 }
 size_t digits(const std::string& text, size_t begin, const char* allowed) {
   return std::min(text.find_first_not_of(allowed, begin), text.size()) - begin;
+}
+
+// Whether a number may have it: behind an exponent's e also a sign.
+bool in_number(char c) {
+  return in_word(c) || c == '+' || c == '-';
 }
 
 constexpr size_t kLongestNumber = 400;
@@ -115,16 +121,12 @@ std::string unescaped(const std::string& literal) {
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines(1);  // index 0 unused: line numbers start at 1
-  std::string current;
-  for (char c : text) {
-    if (c == '\n') {
-      lines.push_back(current);
-      current.clear();
-    } else if (c) {
-      current += c;
-    }
+  lines.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 2);
+  for (size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    std::string& line = lines.emplace_back(text, begin, end - begin);
+    line.erase(std::remove(line.begin(), line.end(), '\0'), line.end());
   }
-  lines.push_back(current);
   return lines;
 }
 
@@ -157,7 +159,7 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
       line_start = ++i;
       continue;
     }
-    if (std::isspace(static_cast<unsigned char>(c))) {
+    if (c == ' ' || (c >= '\t' && c <= '\r')) {
       ++i;
       continue;
     }
@@ -191,7 +193,8 @@ std::vector<Token> tokenize(const std::string& text, const std::vector<std::stri
       t.kind = Token::Kind::word;
       t.text = text.substr(begin, i - begin);
     } else if (is_digit(c) || (c == '.' && is_digit(at(i + 1)))) {
-      const size_t bytes = read_number(text.substr(i, kLongestNumber), &t);
+      const size_t end = std::find_if_not(text.begin() + i, text.end(), in_number) - text.begin();
+      const size_t bytes = read_number(text.substr(i, std::min(end - i, kLongestNumber)), &t);
       if (bytes == 0 || in_word(at(i + bytes)))
         syntax_error(lines, line, t.column, "this is no number that PTX knows (PTX ISA 4.5)");
       i += bytes;

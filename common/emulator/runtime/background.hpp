@@ -17,7 +17,8 @@ class Background {
   bool running() const { return thread_.joinable(); }
   // The host waits for its end; what it throws is thrown.
   void finish();
-  // For `work`, when nobody can go on: true when the host may have changed something, false when it waits, too.
+  // For `work`, when nobody can go on: true when the host may have changed something, false when it waits, too. Other threads
+  // of the host, of which nobody knows what they wait for, are given some seconds.
   bool wait_for_host();
 
  private:
@@ -26,6 +27,7 @@ class Background {
   std::condition_variable changed_;
   bool done_ = false, waits_ = false;  // what `work` does
   bool host_waits_ = false, last_look_ = false;
+  int looks_ = 0;  // while the host waits
   std::exception_ptr thrown_;
 };
 

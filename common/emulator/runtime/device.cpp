@@ -165,6 +165,8 @@ Device::Device() {
   machine.time_limit_s = env.time_limit_s;
   if (env.schedule.kind == Schedule::Kind::timed) {  // first: what the others see happens at its time
     timing_ = std::make_unique<timed::Timing>(machine);
+    timing_->registers = env.registers;
+    timing_->first_only = env.first_only;
     machine.timekeeper = timing_.get();
     machine.observers.add(*timing_);
   }

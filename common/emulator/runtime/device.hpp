@@ -83,6 +83,7 @@ class Device {
   Overlap overlap{statistics.stats()};
 
   const trace::Recorder* recorder() const { return recorder_.get(); }
+  check::Checker* checker() const { return checker_.get(); }  // null with EMU_CHECK=off
   const timed::Timing* timing() const { return timing_.get(); }
 
   LoadedModule& load(const std::vector<std::string>& ptx, const std::set<std::string>& managed = {});

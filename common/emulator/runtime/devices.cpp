@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "emulator/runtime/context.hpp"
+#include "emulator/runtime/environment.hpp"
 #include "emulator/runtime/handles.hpp"
 #include "rules/limits.hpp"
 
@@ -66,7 +67,7 @@ bool attribute(cudaDeviceAttr which, int* value) {
       *value = 32;
       return true;
     case cudaDevAttrMultiProcessorCount:
-      *value = kMultiprocessors;
+      *value = emu::environment().multiprocessors();
       return true;
     case cudaDevAttrL2CacheSize:
       *value = kL2Bytes;
@@ -188,7 +189,7 @@ void fill(cudaDeviceProp& p) {
   p.textureAlignment = 512;
   p.texturePitchAlignment = 32;
   p.surfaceAlignment = 512;
-  p.multiProcessorCount = kMultiprocessors;
+  p.multiProcessorCount = emu::environment().multiprocessors();
   p.l2CacheSize = kL2Bytes;
   p.maxThreadsPerMultiProcessor = kMaxThreadsPerMultiprocessor;
   p.sharedMemPerMultiprocessor = kSharedPerMultiprocessor;

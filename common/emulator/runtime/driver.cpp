@@ -57,6 +57,13 @@ class Arrays {
   }
 };
 
+// Of the memory that a map is encoded for; 0: it is none of the device's.
+uint32_t allocation_of(uint64_t address) {
+  Context& context = Context::instance();
+  std::lock_guard<std::recursive_mutex> lock(context.mutex);
+  return context.memory().serial_at(address);
+}
+
 // What the driver takes although it is hardly meant.
 void advise(const char* call, const rules::TensorMapArguments& arguments) {
   for (const rules::Broken& broken : rules::broken_rules(arguments)) {
@@ -73,7 +80,8 @@ CUresult encode(const char* call, CUtensorMap* map, const rules::TensorMapArgume
                 const Arrays& arrays) {
   static_assert(sizeof(CUtensorMap) == emu::kTensorMapBytes, "a tensor map is 128 opaque bytes");
   std::string why = arrays.why();
-  const int code = why.empty() ? emu::encode_tensor_map(map, a, &why) : emu::kTensorMapInvalidValue;
+  const int code = why.empty() ? emu::encode_tensor_map(map, a, &why, allocation_of(a.address))
+                               : emu::kTensorMapInvalidValue;
   if (code == emu::kTensorMapSuccess) advise(call, a);
   return tensor_map_result(call, code, why);
 }
@@ -307,7 +315,8 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuu
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   std::string why;
-  int code = emu::replace_tensor_map_address(map, reinterpret_cast<uint64_t>(address), &why);
+  const uint64_t to = reinterpret_cast<uint64_t>(address);
+  const int code = emu::replace_tensor_map_address(map, to, &why, allocation_of(to));
   return tensor_map_result("cuTensorMapReplaceAddress", code, why);
 }
 

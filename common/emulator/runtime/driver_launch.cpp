@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "emulator/runtime/driver.hpp"
+#include "emulator/runtime/environment.hpp"
 #include "rules/limits.hpp"
 
 using namespace emu::runtime;
@@ -142,7 +143,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction func
     if (blocks * exact <= best) continue;
     best = blocks * exact;
     *block = exact;
-    *grid = blocks * rules::kMultiprocessors;
+    *grid = blocks * emu::environment().multiprocessors();
   }
   return best ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

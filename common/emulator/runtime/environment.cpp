@@ -73,6 +73,20 @@ Environment read_environment() {
       bad_value("EMU_SCHEDULE", text, "in-order, late, timed, timed:SMS, or random:SEED with whole numbers");
     }
   }
+  if (const char* text = std::getenv("EMU_REGISTERS")) {
+    std::ifstream file(text);
+    unsigned count = 0;
+    for (std::string kernel; file >> count >> kernel;) env.registers[kernel] = count;
+    if (env.registers.empty() || !file.eof())
+      bad_value("EMU_REGISTERS", text,
+                "the path of a file of lines such as `168 kernel`: what ptxas reports");
+  }
+  if (const char* text = std::getenv("EMU_WINDOW")) {
+    const std::string value = text;
+    if (value != "first" && value != "all")
+      bad_value("EMU_WINDOW", value, "first, or all: the CTAs of a grid that run");
+    env.first_only = value == "first";
+  }
   if (const char* text = std::getenv("EMU_TIME_LIMIT")) {
     char* end = nullptr;
     env.time_limit_s = std::strtod(text, &end);

@@ -1,21 +1,30 @@
 // What a person asks of the emulator through the environment, and what it leaves behind at the end of the process.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
 #include "emulator/machine/machine.hpp"
 #include "emulator/runtime/other_ptx.hpp"
 #include "emulator/trace/trace.hpp"
+#include "rules/limits.hpp"
 
 namespace emu {
 
 // EMU_SCHEDULE=in-order|late|random:SEED   EMU_TIME_LIMIT=seconds   EMU_JSON=path   EMU_CHECK=on|off   EMU_PTX=path
 // EMU_STRICT=1: advice is an error
+// EMU_REGISTERS=path: lines "registers kernel", as ptxas reports them   EMU_WINDOW=first: timed:SMS runs no other CTAs
 // EMU_TRACE=path   EMU_TRACE_PERFETTO=path   EMU_TRACE_CTAS=FIRST-LAST   EMU_TRACE_STEPS=FIRST-LAST
 // EMU_TRACE_EVENTS=number   EMU_TRACE_LAUNCH=number
 struct Environment {
   Schedule schedule;
+  // That a program sees: a window of the timed schedule has no others.
+  int multiprocessors() const {
+    return schedule.window ? static_cast<int>(schedule.window) : rules::kMultiprocessors;
+  }
+  std::map<std::string, unsigned> registers;  // of a thread, by kernel; empty: not known
+  bool first_only = false;  // timed: of a grid, the CTAs that fit into the window and no others
   double time_limit_s = 300;
   std::string json_path;  // empty: nothing is written
   bool check = true;

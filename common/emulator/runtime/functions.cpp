@@ -1,4 +1,5 @@
 // What a program may ask about its kernels, and set: attributes and occupancy.
+#include "emulator/runtime/environment.hpp"
 #include "emulator/runtime/launch.hpp"
 #include "rules/limits.hpp"
 
@@ -177,7 +178,8 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
     uint64_t size = cluster_of(k, *config).count();
     if (!size) return cudaErrorInvalidClusterSize;
     // A cluster stays inside a group of 16 multiprocessors.
-    int groups = kMultiprocessors / kCoresPerCluster, rest = kMultiprocessors % kCoresPerCluster;
+    const int all = emu::environment().multiprocessors();
+    int groups = all / kCoresPerCluster, rest = all % kCoresPerCluster;
     auto fit = [&](int multiprocessors) {
       return static_cast<int>(static_cast<uint64_t>(multiprocessors) * resident / size);
     };

@@ -1,6 +1,7 @@
 // Device, pinned and managed memory.
 #include <fstream>
 
+#include "emulator/checker/checker.hpp"
 #include "emulator/runtime/context.hpp"
 #include "emulator/runtime/handles.hpp"
 
@@ -103,6 +104,17 @@ void emu_name_memory(const void* device_memory, const char* name, uint64_t colum
     c.memory().name_matrix(reinterpret_cast<uint64_t>(device_memory), name, columns, element_bytes);
     return cudaSuccess;
   });
+}
+
+// Who wrote a byte of device memory in the last launch, in words that last until the next call; null: nobody that is known of.
+const char* emu_writer_of(const void* device_memory) {
+  static std::string words;
+  device_call([&](Context&) {
+    emu::check::Checker* checker = emu::Device::instance().checker();
+    words = checker ? checker->writer(reinterpret_cast<uint64_t>(device_memory)) : "";
+    return cudaSuccess;
+  });
+  return words.empty() ? nullptr : words.c_str();
 }
 
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {

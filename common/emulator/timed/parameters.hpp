@@ -12,7 +12,7 @@ constexpr int kSchedulers = 4;  // of an SM; warp w of a CTA has number w % 4
 // 0.82 to 0.89 from lesson to lesson.
 constexpr double kSlots = 0.86;
 constexpr double kInterval = 2.2;      // from one instruction of a warp to its next. Fit.
-constexpr double kDivideSlots = 30;    // of an integer division, which ptxas makes a routine of. Fit.
+constexpr double kDivideSlots = 30;    // of a division that ptxas makes a routine of. Fit.
 constexpr double kTryWait = 34;        // times: mbarrier_open, less the loop around it
 constexpr double kArrive = 9;          // times: mbarrier_arrive
 constexpr double kProxyFence = 20;     // times: proxy_fence_128, less the store

@@ -19,6 +19,20 @@ constexpr int kLeastSlice = 12, kMostSlice = 256;
 constexpr int kActorsPerPass = 4096;
 constexpr double kNever = 1e300;  // also of a place: when a CTA will leave it is not known
 
+// Sectors of 32 bytes that the lanes of an access touch, in whatever order they come.
+unsigned sectors_of(const AccessEvent& e) {
+  std::array<uint64_t, 32> seen;
+  unsigned count = 0;
+  for (uint32_t m = e.mask; m; m &= m - 1) {
+    const uint64_t sector = e.addr[__builtin_ctz(m)] / 32;
+    const auto end = seen.begin() + count;
+    // Mostly the one before.
+    if (std::find(std::make_reverse_iterator(end), seen.rend(), sector) == seen.rend())
+      seen[count++] = sector;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::string Summary::json() const {
@@ -35,13 +49,18 @@ std::string Summary::json() const {
 
 // ---- launches and CTAs
 
+Timing::Timing(Machine& machine) : machine_(machine) {}
+Timing::~Timing() = default;
+
 uint64_t Timing::resident_clusters(const Program& program, const LaunchConfig& config) {
   const uint64_t threads = config.block.count();
   uint64_t per_sm = static_cast<uint64_t>(std::max(
       1, rules::blocks_per_multiprocessor(threads, program.shared_static_bytes + config.dynamic_shared)));
-  // Registers: PTX has a bound of them only; ptxas gives whole warps units of 256.
-  const uint64_t registers = program.launch_registers ? program.launch_registers : 128;
-  const uint64_t of_warp = (registers * 32 + 255) / 256 * 256;
+  // Whole warps get units of 256 registers.
+  const auto known = registers.find(program.name);
+  const uint64_t bound = program.launch_registers ? program.launch_registers : 128;
+  const uint64_t of_thread = known == registers.end() ? bound : known->second;
+  const uint64_t of_warp = (of_thread * 32 + 255) / 256 * 256;
   per_sm =
       std::max<uint64_t>(1, std::min(per_sm, rules::kRegistersPerBlock / (of_warp * ((threads + 31) / 32))));
   const uint64_t window = machine_.schedule.window ? machine_.schedule.window : rules::kMultiprocessors;
@@ -86,6 +105,9 @@ void Timing::on_launch_end(Machine&) {
     summary_.tensor_busy += sm.tensor_busy / end_ / static_cast<double>(sms_.size());
     summary_.waits_for_copies += sm.waits_for_copies / end_ / static_cast<double>(sms_.size());
   }
+  // What follows the kernel, such as the one that checks its result, does not take its place.
+  if (summary_.tensor_busy > 0 || shown_.tensor_busy == 0) shown_ = summary_;
+  shown_.launches = summary_.launches;
   clear();
 }
 
@@ -252,28 +274,37 @@ void Timing::wake_blocked(double since) {
 void Timing::make_costs(const Program& program) {
   costs_.assign(program.code.size(), Cost());
   for (size_t i = 0; i < costs_.size(); ++i) {
-    const int32_t source = program.code[i].source;
-    if (source < 0) continue;
-    const Instruction& in = *program.sources[static_cast<size_t>(source)];
-    const std::string& name = in.opcode;
-    const std::string how = in.modifiers.empty() ? "" : in.modifiers[0];
     Cost& c = costs_[i];
-    if ((name == "div" || name == "rem") && how[0] != 'f') {
-      c.slots = kDivideSlots;
-      c.cycles = kDivideSlots * kInterval;
-    } else if (name == "mbarrier") {
-      c.cycles += how == "try_wait" || how == "test_wait" ? kTryWait : how == "arrive" ? kArrive : 0;
-      c.wake = kWakeMbarrier;
-    } else if (name == "bar" || name == "barrier") {
-      c.wake = how == "cluster" ? kWakeCluster : kWakeBarrier;
-    } else if (name == "fence") {
-      c.cycles += kProxyFence;
-    } else if (name == "wgmma" || name == "cp") {
-      c.wake = kWakeGroup;
-      const bool bulk = in.modifiers.size() > 1 && in.modifiers[1] == "bulk";
-      if (bulk && name == "cp" && in.modifiers.size() > 2 && in.modifiers[2] != "wait_group" &&
-          in.modifiers[2] != "commit_group")
+    switch (program.code[i].action) {
+      case Action::divide:
+        c.slots = kDivideSlots;
+        c.cycles = kDivideSlots * kInterval;
+        break;
+      case Action::test_phase:
+        c.cycles += kTryWait;
+        c.wake = kWakeMbarrier;
+        break;
+      case Action::arrive:
+        c.cycles += kArrive;
+        break;
+      case Action::barrier:
+        c.wake = kWakeBarrier;
+        break;
+      case Action::cluster_barrier:
+        c.wake = kWakeCluster;
+        break;
+      case Action::fence:
+        c.cycles += kProxyFence;
+        break;
+      case Action::wait_group:
+        c.wake = kWakeGroup;
+        break;
+      case Action::bulk_fill:
+      case Action::bulk_copy:
         c.cycles += kCopyIssue;
+        break;
+      default:
+        break;
     }
   }
 }
@@ -313,13 +344,7 @@ void Timing::on_access(Warp& warp, const Inst& in, const AccessEvent& e) {
     w.sm->shared = std::max(w.sm->shared, w.clock) + __builtin_popcount(e.mask) * e.bytes / kSharedBytes;
     ready = std::max(w.clock + kSharedLatency, w.sm->shared);
   } else {
-    unsigned sectors = 0;
-    uint64_t last = UINT64_MAX;
-    for (uint32_t m = e.mask; m; m &= m - 1) {
-      const uint64_t sector = e.addr[__builtin_ctz(m)] / 32;
-      sectors += sector != last;
-      last = sector;
-    }
+    const unsigned sectors = sectors_of(e);
     if (e.kind == AccessKind::write) {
       double& busy = w.sm->plain_stores;
       busy = std::max(busy, w.clock) + sectors * kStoreSector;
@@ -409,10 +434,21 @@ void Timing::issue_load(AsyncOp& op, WarpTime& w) {
 }
 
 void Timing::issue_store(AsyncOp& op, WarpTime& w) {
-  const double bytes = static_cast<double>(op.bytes);
-  w.sm->store = std::max(w.sm->store, w.clock) + bytes / kStoreBytes;
-  schedule(op, w.sm->store + kStoreRead, true);
-  schedule(op, w.sm->store + kStoreRead + kStoreLatency);
+  ranges_.clear();
+  op.sources(ranges_);
+  const MemoryRange& source = ranges_.front();
+  // What all lanes ask for alike with one instruction is stored once: it is an instruction of the warp.
+  const bool again = w.store == op.inst && w.store_asked == w.clock && !op.reduces() &&
+                     w.store_source.address == source.address && w.store_source.owner == source.owner;
+  if (!again) {
+    w.sm->store = std::max(w.sm->store, w.clock) + static_cast<double>(op.bytes) / kStoreBytes;
+    w.store = op.inst;
+    w.store_asked = w.clock;
+    w.store_read = w.sm->store + kStoreRead;
+    w.store_source = source;
+  }
+  schedule(op, w.store_read, true);
+  schedule(op, w.store_read + kStoreLatency);
 }
 
 void Timing::issue_product(AsyncOp& op, WarpTime& w) {

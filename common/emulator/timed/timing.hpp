@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
@@ -17,10 +18,10 @@
 
 namespace emu::timed {
 
-// Of the last launch: what a prediction is made of.
+// Of the last launch with products of the tensor core, or else of the last: what a prediction is made of.
 struct Summary {
   uint64_t launches = 0;
-  uint64_t sms = 0, ctas = 0, ctas_per_sm = 0, cluster = 0;  // of the last launch
+  uint64_t sms = 0, ctas = 0, ctas_per_sm = 0, cluster = 0;  // of that launch
   double cycles = 0;                                         // it took
   double tensor_busy = 0;                                    // of those, the tensor cores of an SM worked
   double waits_for_copies = 0;                               // and the next product waited for a copy
@@ -30,13 +31,20 @@ struct Summary {
 
 class Timing final : public Observer, public Timekeeper {
  public:
-  explicit Timing(Machine& machine) : machine_(machine) {}
-  const Summary& summary() const { return summary_; }
+  explicit Timing(Machine& machine);
+  ~Timing() override;
+  const Summary& summary() const { return shown_; }
+
+  // Registers of a thread, by kernel, as ptxas gives them, where that is known: PTX has a bound of them only.
+  std::map<std::string, unsigned> registers;
+  // Of the grid, the window runs the CTAs that fit into it and no others: for a grid that does not follow the multiprocessors.
+  bool first_only = false;
 
   uint64_t now() const override { return static_cast<uint64_t>(now_); }
   uint64_t resident_clusters(const Program& program, const LaunchConfig& config) override;
   bool pass() override;
   bool step() override;
+  bool only_first() const override { return first_only; }
 
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_launch_end(Machine&) override;
@@ -84,6 +92,10 @@ class Timing final : public Observer, public Timekeeper {
     double last_chunk = 0;                          // cp.async: the last one lands
     double last_result = 0;                         // of a load: the last register is there
     std::vector<float> result_at;                   // by slot of the frame
+    // The last store that was asked for.
+    const Inst* store = nullptr;
+    double store_asked = 0, store_read = 0;
+    MemoryRange store_source;
   };
   struct CtaTime {
     std::vector<std::unique_ptr<WarpTime>> warps;
@@ -109,7 +121,8 @@ class Timing final : public Observer, public Timekeeper {
   };
 
   Machine& machine_;
-  Summary summary_;
+  Summary summary_;  // of the launch that runs
+  Summary shown_;
   const Program* program_ = nullptr;
   double now_ = 0;
   double end_ = 0;          // of the launch, so far
@@ -126,6 +139,7 @@ class Timing final : public Observer, public Timekeeper {
   size_t polling_ = 0;         // of these
   uint64_t effects_seen_ = 0;  // by those that poll
   std::unordered_set<const Mbarrier*> of_copies_;
+  std::vector<MemoryRange> ranges_;
   WarpTime* current_ = nullptr;
 
   void clear();

@@ -53,6 +53,9 @@ const char* name_of(const AccessEvent& e) {
 
 }  // namespace
 
+Recorder::Recorder(const Window& window) : window_(window) {}
+Recorder::~Recorder() = default;
+
 const Trace* Recorder::trace() const {
   if (!kept_) return current_.get();
   if (current_ && current_->has_error() && !kept_->has_error()) return current_.get();

@@ -18,7 +18,8 @@ const char* name_of(GroupKind kind);  // "cp.async.bulk"
 
 class Recorder final : public Observer {
  public:
-  explicit Recorder(const Window& window) : window_(window) {}
+  explicit Recorder(const Window& window);
+  ~Recorder() override;
   // The launch that is kept so far, the running one included; null when there has been none.
   const Trace* trace() const;
 
@@ -39,8 +40,7 @@ class Recorder final : public Observer {
   void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
                      bool release) override;
   void on_bar_leave(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) override;
-  void on_mbarrier(Warp&, const Inst&, int lane, Mbarrier&, MbarrierOp, int64_t amount,
-                   bool release) override;
+  void on_mbarrier(const At&, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t mask, Mbarrier&, uint64_t phase, bool result,
                         bool acquire) override;

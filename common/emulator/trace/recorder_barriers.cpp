@@ -45,19 +45,19 @@ int64_t Recorder::barrier_of(const Mbarrier& bar, const Inst* init) {
 
 // ---- mbarriers
 
-void Recorder::on_mbarrier(Warp& warp, const Inst& inst, int lane, Mbarrier& bar, MbarrierOp op,
-                           int64_t amount, bool) {
+void Recorder::on_mbarrier(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool) {
   CtaState* owner = state_of(*bar.cta);
   if (!owner) return;
-  const int64_t id = barrier_of(bar, op == MbarrierOp::init ? &inst : nullptr);
+  const int64_t id = barrier_of(bar, op == MbarrierOp::init ? &at.inst : nullptr);
   const bool arrives =
       op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop || op == MbarrierOp::cp_async_arrive;
   if (op == MbarrierOp::complete_tx) counts_bytes_[static_cast<size_t>(id)] = true;
   // Lanes of one instruction that arrive one after the other are one event.
   if (arrives && !current_->events.empty()) {
     Event& last = current_->events.back();
-    if (std::string(last.what) == "arrive" && last.warp == warp.index && last.cta == number_of(warp.cta) &&
-        last.line == line_of(inst) && last.get("barrier", -1) == id && in_window(*owner)) {
+    if (std::string(last.what) == "arrive" && last.warp == at.warp.index &&
+        last.cta == number_of(at.warp.cta) && last.line == line_of(at.inst) &&
+        last.get("barrier", -1) == id && in_window(*owner)) {
       ++last.lanes;
       last["count"] += amount;
       put_counters(last, bar, amount, 0);
@@ -69,7 +69,7 @@ void Recorder::on_mbarrier(Warp& warp, const Inst& inst, int lane, Mbarrier& bar
                      : op == MbarrierOp::inval     ? "inval"
                      : op == MbarrierOp::expect_tx ? "expect_tx"
                                                    : "complete_tx";
-  Event* e = add(what, warp, inst, 1u << lane);
+  Event* e = add(what, at.warp, at.inst, 1u << at.lane);
   if (!e) return;
   (*e)["barrier"] = id;
   switch (op) {
