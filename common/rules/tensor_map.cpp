@@ -84,7 +84,8 @@ uint64_t shared_bytes(const Map& m) {
 
 // Of a box of pixels: its extent along the dimension of corner i.
 int64_t pixel_extent(const Map& m, unsigned i) {
-  return static_cast<int64_t>(std::min(m.size[i + 1], kMaxTensorSize)) + m.upper_corner[i] - m.lower_corner[i];
+  return static_cast<int64_t>(std::min(m.size[i + 1], kMaxTensorSize)) + m.upper_corner[i] -
+         m.lower_corner[i];
 }
 bool is_corner(const Map& m, int value) {
   return value >= -corner_limit(m.rank) && value < corner_limit(m.rank);

@@ -70,18 +70,19 @@ TEST_CASE("checker: a store of pixels needs the proxy fence, and its source unti
   const std::string read = "cp.async.bulk.wait_group.read 0;\n";
   CHECK(of_line(fill + kFence + "bar.sync 0;\n" + by_thread_0("A", store + read), whole) == "nothing");
   CHECK(of_line(fill + "bar.sync 0;\n" + by_thread_0("A", store + read), whole) == "missing-proxy-fence ");
-  CHECK(of_line(fill + kFence + "bar.sync 0;\n" +
-                by_thread_0("A", store + "st.shared.u32 [%r1], 1;\n" + read), whole) ==
-        "source-reused-before-read ");
+  CHECK(
+      of_line(fill + kFence + "bar.sync 0;\n" + by_thread_0("A", store + "st.shared.u32 [%r1], 1;\n" + read),
+              whole) == "source-reused-before-read ");
 }
 
 TEST_CASE("checker: of copies that nobody waits for it is told which offset was left out") {
   emu_test::Options o;
   o.threads = 1;
   o.declarations = ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n";
-  const std::string loop = "mov.u32 %r5, 0;\nmov.u16 %rs1, 0;\nL: " + copy("0, 0, 0", "%rs1") +
-                           "add.u32 %r1, %r1, 2048;\nadd.u16 %rs1, %rs1, 1;\nsetp.eq.u16 %p4, %rs1, 2;\n@%p4 add.u16 %rs1, %rs1, 1;\n"
-                           "setp.lt.u16 %p5, %rs1, 5;\n@%p5 bra L;\n";
+  const std::string loop =
+      "mov.u32 %r5, 0;\nmov.u16 %rs1, 0;\nL: " + copy("0, 0, 0", "%rs1") +
+      "add.u32 %r1, %r1, 2048;\nadd.u16 %rs1, %rs1, 1;\nsetp.eq.u16 %p4, %rs1, 2;\n@%p4 add.u16 %rs1, %rs1, 1;\n"
+      "setp.lt.u16 %p5, %rs1, 5;\n@%p5 bra L;\n";
   const std::string said = reported(
       kInit + expect(4 * 1536) + loop, std::vector<uint32_t>(16, 7), o,
       [](const emu::Finding& f) { return f.state + " " + f.why + " " + f.hint; }, &kLine);

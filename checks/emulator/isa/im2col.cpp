@@ -385,7 +385,8 @@ TEST_CASE(
     REQUIRE(report.findings().size() == (by > 255 ? 1u : 0u));
     if (report.findings().empty()) continue;
     CHECK(report.findings()[0].id == "im2col-offset");
-    CHECK(report.findings()[0].title == "the offset of dimension 1 is 258, and the copy engine has 8 bits for it");
+    CHECK(report.findings()[0].title ==
+          "the offset of dimension 1 is 258, and the copy engine has 8 bits for it");
   }
 }
 
