@@ -42,7 +42,9 @@ inline std::string wait(const std::string& label, int parity) {
 struct Tensor {
   uint64_t columns, rows;
   uint32_t box_columns, box_rows;
-  int swizzle;  // as CUtensorMapSwizzle
+  int swizzle;          // as CUtensorMapSwizzle
+  bool im2col = false;  // rows are the pixels of one image, whose last is that of the box
+  int lower = 0;        // and the box's first
 
   std::string declare(emu_test::Runner& runner) const {
     const std::vector<uint16_t> ones(columns * rows, 0x3F80);
@@ -52,6 +54,15 @@ struct Tensor {
     std::string why, text = ".const .align 128 .b8 map[128] = {";
     rules::TensorMapArguments map = {1, 2, address, {columns, rows}, {2 * columns}, {box_columns, box_rows}};
     map.swizzle = swizzle;
+    if (im2col) {
+      map.im2col = true;
+      map.rank = 3;
+      map.size[2] = 1;
+      map.stride_bytes[1] = 2 * columns * rows;
+      map.lower_corner[0] = lower;
+      map.channels_per_pixel = box_columns;
+      map.pixels_per_column = box_rows;
+    }
     const int code = emu::encode_tensor_map(bytes, map, &why);
     CAPTURE(why);
     REQUIRE(code == 0);

@@ -11,6 +11,7 @@
 
 #include "emulator/machine/tensor_map.hpp"
 #include "host/tensor_map_problems.hpp"
+#include "recorded/im2col_map_rules.hpp"
 #include "recorded/tensor_map_rules.hpp"
 
 using lab::TensorMapSpec;
@@ -35,6 +36,17 @@ struct Broken {
   std::function<void(TensorMapSpec&)> change;
   std::vector<const char*> parts;  // what the message must contain
 };
+
+// What an H200 answered, by the name of the map.
+std::map<std::string, int> recorded_answers(const char* path) {
+  std::ifstream file(path);
+  REQUIRE(file.is_open());
+  std::map<std::string, int> answers;
+  for (std::string line; std::getline(file, line);)
+    if (const size_t colon = line.rfind(": "); line[0] != '#' && colon != std::string::npos)
+      answers[line.substr(0, colon)] = std::stoi(line.substr(colon + 2));
+  return answers;
+}
 
 bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
@@ -230,12 +242,7 @@ TEST_CASE(
 }
 
 TEST_CASE("rules, host and emulated driver give an H200's answer to every recorded tensor map") {
-  std::ifstream file("checks/recorded/tensor_map_rules.txt");
-  REQUIRE(file.is_open());
-  std::map<std::string, int> recorded;
-  for (std::string line; std::getline(file, line);)
-    if (const size_t colon = line.rfind(": "); line[0] != '#' && colon != std::string::npos)
-      recorded[line.substr(0, colon)] = std::stoi(line.substr(colon + 2));
+  std::map<std::string, int> recorded = recorded_answers("checks/recorded/tensor_map_rules.txt");
   int accepted = 0, refused = 0;
   for (const recorded::MapRow& row : recorded::tensor_map_rows(reinterpret_cast<uintptr_t>(memory))) {
     CAPTURE(row.name);
@@ -268,4 +275,24 @@ TEST_CASE("rules, host and emulated driver give an H200's answer to every record
   }
   CHECK(accepted > 80);
   CHECK(refused > 80);
+}
+
+TEST_CASE("rules and emulated driver give an H200's answer to every recorded map of im2col mode") {
+  std::map<std::string, int> recorded = recorded_answers("checks/recorded/im2col_map_rules.txt");
+  int accepted = 0, refused = 0;
+  for (const recorded::Im2colRow& row : recorded::im2col_map_rows(reinterpret_cast<uintptr_t>(memory))) {
+    CAPTURE(row.name);
+    REQUIRE(recorded.count(row.name) == 1);
+    const int answer = recorded[row.name];
+    (answer ? refused : accepted)++;
+    bool broken = false;
+    for (const rules::Broken& b : rules::broken_rules(row.map)) broken = broken || b.refused;
+    CHECK(broken == (answer != 0));
+    alignas(128) std::byte bytes[emu::kTensorMapBytes];
+    std::string why;
+    CHECK(emu::encode_tensor_map(bytes, row.map, &why) == answer);
+    CHECK(why.empty() == (answer == 0));
+  }
+  CHECK(accepted > 150);
+  CHECK(refused > 150);
 }

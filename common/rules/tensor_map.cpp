@@ -10,7 +10,9 @@ namespace {
 
 using Map = TensorMapArguments;
 
-constexpr char kDriver[] = "CUDA Driver API, cuTensorMapEncodeTiled";
+constexpr const char* kDriver = nullptr;  // the page of the call itself
+constexpr char kTiledCall[] = "CUDA Driver API, cuTensorMapEncodeTiled";
+constexpr char kIm2colCall[] = "CUDA Driver API, cuTensorMapEncodeIm2col";
 constexpr char kGuide[] = "CUDA Programming Guide, technical specifications of compute capability 9.0";
 constexpr char kPtx[] = "PTX ISA 5.5, Tensors";
 
@@ -28,8 +30,9 @@ std::string str(uint64_t value) {
 std::string named(const char* parameter, int64_t value) {
   return std::string(parameter) + " = " + std::to_string(value);
 }
-std::string named(const char* parameter, unsigned i, uint64_t value) {
-  return std::string(parameter) + "[" + str(i) + "] = " + str(value);
+template <class T>
+std::string named(const char* parameter, unsigned i, T value) {
+  return std::string(parameter) + "[" + str(i) + "] = " + std::to_string(value);
 }
 std::string named_type(const Map& m) {
   return std::string("tensorDataType = ") + tensor_map_type(m.type).name;
@@ -39,10 +42,16 @@ std::string named_address(const Map& m) {
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(m.address));
   return std::string("globalAddress = ") + text;
 }
+const char* inner_name(const Map& m) {
+  return m.im2col ? "channelsPerPixel" : "boxDim[0]";
+}
+uint64_t inner_elements(const Map& m) {
+  return m.im2col ? m.channels_per_pixel : m.box[0];
+}
 std::string named_inner_box(const Map& m) {
   const uint64_t bytes = tensor_map_type(m.type).bytes;
-  return "boxDim[0] = " + str(m.box[0]) + " elements of " + str(bytes) + " bytes = " + str(m.box[0] * bytes) +
-         " bytes";
+  return std::string(inner_name(m)) + " = " + str(inner_elements(m)) + " elements of " + str(bytes) +
+         " bytes = " + str(inner_elements(m) * bytes) + " bytes";
 }
 
 uint64_t round_up(uint64_t value, uint64_t step) {
@@ -55,10 +64,11 @@ uint64_t alignment(const Map& m) {
   return m.interleave == kInterleave32 ? 32 : kTensorAlignment;
 }
 uint64_t inner_bytes(const Map& m) {
-  return uint64_t{m.box[0]} * tensor_map_type(m.type).bytes;
+  return inner_elements(m) * tensor_map_type(m.type).bytes;
 }
 // What of the box is copied: without interleave, dimension 0 has no traversal stride.
 uint64_t rows(const Map& m) {
+  if (m.im2col) return m.pixels_per_column;
   uint64_t count = 1;
   for (unsigned i = 1; i < m.rank; ++i)
     count *= (uint64_t{m.box[i]} + m.element_stride[i] - 1) / std::max(1u, m.element_stride[i]);
@@ -70,6 +80,19 @@ uint64_t box_bytes(const Map& m) {
 // With a swizzle every row takes a whole span (recorded: inner_box).
 uint64_t shared_bytes(const Map& m) {
   return rows(m) * std::max<uint64_t>(inner_bytes(m), tensor_map_swizzle_span(m.swizzle));
+}
+
+// Of a box of pixels: its extent along the dimension of corner i.
+int64_t pixel_extent(const Map& m, unsigned i) {
+  return static_cast<int64_t>(std::min(m.size[i + 1], kMaxTensorSize)) + m.upper_corner[i] -
+         m.lower_corner[i];
+}
+bool is_corner(const Map& m, int value) {
+  return value >= -corner_limit(m.rank) && value < corner_limit(m.rank);
+}
+std::string corner_rule(const Map& m) {
+  return "with " + str(m.rank) + " dimensions a corner is " + std::to_string(-corner_limit(m.rank)) + " to " +
+         std::to_string(corner_limit(m.rank) - 1);
 }
 
 // The first dimension (1 .. 4) that moves by less than the dimensions inside it cover, so that elements share addresses;
@@ -92,11 +115,11 @@ Overlap overlap(const Map& m) {
   return {};
 }
 
-// One rule. `words` is asked for what, rule and fix where `holds` does not. Per dimension or stride, i is its index.
+// One rule. `words` is asked for what, rule and fix where `holds` does not. Per dimension, stride or corner, i is its index.
 struct Words {
   std::string what, rule, fix;
 };
-enum class Per { map, dimension, stride };
+enum class Per { map, dimension, stride, corner };
 struct Rule {
   Per per;
   const char* manual;
@@ -117,10 +140,16 @@ const Rule kShape[] = {
        return {named_type(m), "the packed 4- and 6-bit types need compute capability 10.0, Hopper has 9.0",
                "unpack the elements to whole bytes"};
      }},
-    {Per::map, kDriver, [](const Map& m, unsigned) { return m.rank >= 1 && m.rank <= 5; },
+    {Per::map, kDriver, [](const Map& m, unsigned) { return m.im2col || (m.rank >= 1 && m.rank <= 5); },
      [](const Map& m, unsigned) -> Words {
        return {named("tensorRank", m.rank), "a tensor has 1 to 5 dimensions",
                "fold dimensions that follow each other"};
+     }},
+    {Per::map, kDriver, [](const Map& m, unsigned) { return !m.im2col || (m.rank >= 3 && m.rank <= 5); },
+     [](const Map& m, unsigned) -> Words {
+       return {named("tensorRank", m.rank),
+               "images have 3 to 5 dimensions: C, W, N; C, W, H, N; or C, W, H, D, N",
+               "give a dimension that is not there the size 1"};
      }},
 };
 
@@ -181,6 +210,11 @@ const Rule kRefused[] = {
        return {named("globalDim", i, m.size[i]), "a tensor has 1 to 2^32 elements along a dimension",
                m.size[i] == 0 ? "skip the copy where there is nothing to copy" : "split the tensor"};
      }},
+    {Per::corner, kDriver, [](const Map& m, unsigned i) { return m.size[i + 1] < kMaxImageSize; },
+     [](const Map& m, unsigned i) -> Words {
+       return {named("globalDim", i + 1, m.size[i + 1]),
+               "an image has fewer than 2^31 pixels along a dimension", "split the image"};
+     }},
     {Per::stride, kDriver, [](const Map& m, unsigned i) { return m.stride_bytes[i] % alignment(m) == 0; },
      [](const Map& m, unsigned i) -> Words {
        return {named("globalStrides", i, m.stride_bytes[i]) + " bytes",
@@ -192,8 +226,40 @@ const Rule kRefused[] = {
        return {named("globalStrides", i, m.stride_bytes[i]) + " bytes", "a stride is below 2^40 bytes",
                "see whether it is in bytes, and whether it overflowed"};
      }},
+    {Per::corner, kDriver, [](const Map& m, unsigned i) { return is_corner(m, m.lower_corner[i]); },
+     [](const Map& m, unsigned i) -> Words {
+       return {named("pixelBoxLowerCorner", i, m.lower_corner[i]), corner_rule(m),
+               "see whether it is the padding with a minus sign"};
+     }},
+    {Per::corner, kDriver, [](const Map& m, unsigned i) { return is_corner(m, m.upper_corner[i]); },
+     [](const Map& m, unsigned i) -> Words {
+       return {named("pixelBoxUpperCorner", i, m.upper_corner[i]), corner_rule(m),
+               "see whether it counts from the last pixel: the padding, less the filter's size and one"};
+     }},
+    {Per::corner, kDriver, [](const Map& m, unsigned i) { return pixel_extent(m, i) >= 1; },
+     [](const Map& m, unsigned i) -> Words {
+       return {"a box of " + std::to_string(pixel_extent(m, i)) + " pixels along dimension " + str(i + 1),
+               "from pixelBoxLowerCorner to globalDim + pixelBoxUpperCorner - 1 there is at least one pixel",
+               "see whether the filter is larger than the padded image"};
+     }},
+    {Per::map, kDriver,
+     [](const Map& m, unsigned) {
+       return !m.im2col || (m.channels_per_pixel >= 1 && m.channels_per_pixel <= kMaxChannelsPerPixel);
+     },
+     [](const Map& m, unsigned) -> Words {
+       return {named("channelsPerPixel", m.channels_per_pixel), "a copy takes 1 to 256 channels of a pixel",
+               "use fewer channels and more copies"};
+     }},
+    {Per::map, kDriver,
+     [](const Map& m, unsigned) {
+       return !m.im2col || (m.pixels_per_column >= 1 && m.pixels_per_column <= kMaxPixelsPerColumn);
+     },
+     [](const Map& m, unsigned) -> Words {
+       return {named("pixelsPerColumn", m.pixels_per_column), "a copy takes 1 to 1024 pixels",
+               "use fewer pixels and more copies"};
+     }},
     {Per::dimension, kDriver,
-     [](const Map& m, unsigned i) { return m.box[i] >= 1 && m.box[i] <= kMaxBoxDim; },
+     [](const Map& m, unsigned i) { return m.im2col || (m.box[i] >= 1 && m.box[i] <= kMaxBoxDim); },
      [](const Map& m, unsigned i) -> Words {
        return {named("boxDim", i, m.box[i]), "a box has 1 to 256 elements along a dimension",
                m.box[i] == 0 ? "use 1 for a dimension that the box does not span"
@@ -202,7 +268,8 @@ const Rule kRefused[] = {
     {Per::map, kDriver, [](const Map& m, unsigned) { return m.interleave != 0 || inner_bytes(m) % 16 == 0; },
      [](const Map& m, unsigned) -> Words {
        return {named_inner_box(m), "the inner dimension of a box is a multiple of 16 bytes",
-               "make boxDim[0] " + str(round_up(inner_bytes(m), 16) / tensor_map_type(m.type).bytes)};
+               std::string("make ") + inner_name(m) + " " +
+                   str(round_up(inner_bytes(m), 16) / tensor_map_type(m.type).bytes)};
      }},
     {Per::map, kDriver,
      [](const Map& m, unsigned) {
@@ -211,11 +278,11 @@ const Rule kRefused[] = {
      },
      [](const Map& m, unsigned) -> Words {
        const uint32_t span = tensor_map_swizzle_span(m.swizzle);
-       return {
-           named_inner_box(m),
-           "with the " + str(span) + "-byte swizzle the inner dimension of a box is at most " + str(span) +
-               " bytes",
-           "make boxDim[0] at most " + str(span / tensor_map_type(m.type).bytes) + ", and use more copies"};
+       return {named_inner_box(m),
+               "with the " + str(span) + "-byte swizzle the inner dimension of a box is at most " +
+                   str(span) + " bytes",
+               std::string("make ") + inner_name(m) + " at most " +
+                   str(span / tensor_map_type(m.type).bytes) + ", and use more copies"};
      }},
     {Per::dimension, kDriver,
      [](const Map& m, unsigned i) {
@@ -265,14 +332,28 @@ const Rule kAdvice[] = {
      }},
 };
 
+unsigned count(Per per, const Map& m) {
+  switch (per) {
+    case Per::dimension:
+      return m.rank;
+    case Per::stride:
+      return m.rank - 1;
+    case Per::corner:
+      return m.im2col ? m.rank - 2 : 0;
+    default:
+      return 1;
+  }
+}
+
 template <size_t N>
 void judge(const Rule (&rules)[N], const Map& m, bool refused, std::vector<Broken>& out) {
   for (const Rule& rule : rules) {
-    const unsigned end = rule.per == Per::map ? 1 : rule.per == Per::dimension ? m.rank : m.rank - 1;
+    const unsigned end = count(rule.per, m);
     for (unsigned i = 0; i < end; ++i) {
       if (rule.holds(m, i)) continue;
       const Words words = rule.words(m, i);
-      out.push_back({words.what, words.rule, words.fix, rule.manual, refused});
+      const char* manual = rule.manual ? rule.manual : m.im2col ? kIm2colCall : kTiledCall;
+      out.push_back({words.what, words.rule, words.fix, manual, refused});
     }
   }
 }

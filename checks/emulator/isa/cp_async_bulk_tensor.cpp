@@ -404,8 +404,8 @@ TEST_CASE("cp.async.bulk.tensor: bad operands are reported") {
   CHECK(f.hint.find("__grid_constant__") != std::string::npos);
 
   CHECK(fault(load2 + "[tile], [%rd2, {0, 0, 0}], [bar];").id == "unsupported-instruction");
-  CHECK(fault("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [tile], "
-              "[%rd2, {0, 0, 0}], [bar], {%rs1};")
+  CHECK(fault("cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes [tile], "
+              "[%rd2, {0, 0, 0}], [bar], {%rs1, %rs1};")
             .id == "unsupported-instruction");
   CHECK(fault("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd2, {0, 0}];").id == "none");
 }

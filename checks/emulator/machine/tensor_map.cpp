@@ -1,4 +1,4 @@
-// cuTensorMapEncodeTiled: what is accepted, what is refused and with which words.
+// cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col: what is accepted, what is refused and with which words.
 #include "emulator/machine/tensor_map.hpp"
 
 #include <doctest/doctest.h>
@@ -195,4 +195,102 @@ TEST_CASE("tensor map: the address can be replaced") {
   CHECK(map.size[1] == 32);
   map_bytes[0] ^= std::byte{1};
   CHECK(replace_tensor_map_address(map_bytes, 0x20010, &why) == 1);
+}
+
+namespace {
+
+// bf16, 64 channels of 9 x 7 pixels of 5 images; a 3 x 3 filter with a padding of 1.
+Result encode_pixels(const std::function<void(Arguments&)>& change = [](Arguments&) {}) {
+  return encode([&](Arguments& a) {
+    a.im2col = true;
+    a.rank = 4;
+    const uint64_t size[5] = {64, 9, 7, 5, 3}, stride[4] = {128, 1152, 8064, 40320};
+    std::copy_n(size, 5, a.size);
+    std::copy_n(stride, 4, a.stride_bytes);
+    for (int i : {0, 1}) a.lower_corner[i] = a.upper_corner[i] = -1;
+    a.channels_per_pixel = 64;
+    a.pixels_per_column = 700;
+    change(a);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("im2col map: every argument comes back") {
+  REQUIRE(encode_pixels([](Arguments& a) {
+            a.upper_corner[1] = 3;
+            a.element_stride[2] = 2;
+          }).code == 0);
+  TensorMap map;
+  REQUIRE(decode_tensor_map(map_bytes, &map));
+  CHECK(map.im2col);
+  CHECK(map.rank == 4);
+  CHECK(map.lower[0] == -1);
+  CHECK(map.lower[2] == 0);
+  CHECK(map.last_pixel(1) == 7);
+  CHECK(map.last_pixel(2) == 9);
+  CHECK(map.step[2] == 2);
+  CHECK(map.rows() == 700);
+  CHECK(map.row_bytes() == 128);
+  CHECK(map.tile_bytes() == 700 * 128);
+  REQUIRE(encode().code == 0);
+  REQUIRE(decode_tensor_map(map_bytes, &map));
+  CHECK_FALSE(map.im2col);
+}
+
+TEST_CASE("im2col map: each rule that is broken is named") {
+  struct Row {
+    const char* text;
+    std::function<void(Arguments&)> change;
+  };
+  const Row rows[] = {
+      {"tensorRank = 2", [](Arguments& a) { a.rank = 2; }},
+      {"tensorRank = 6", [](Arguments& a) { a.rank = 6; }},
+      {"globalDim[0] = 0", [](Arguments& a) { a.size[0] = 0; }},
+      {"globalDim[2] = 2147483648: an image has fewer than 2^31",
+       [](Arguments& a) { a.size[2] = 1ull << 31; }},
+      {"globalStrides[2] = 8 bytes", [](Arguments& a) { a.stride_bytes[2] = 8; }},
+      {"pixelBoxLowerCorner[0] = -129: with 4 dimensions a corner is -128 to 127",
+       [](Arguments& a) { a.lower_corner[0] = -129; }},
+      {"pixelBoxUpperCorner[1] = 128", [](Arguments& a) { a.upper_corner[1] = 128; }},
+      {"pixelBoxUpperCorner[2] = 16: with 5 dimensions a corner is -16 to 15",
+       [](Arguments& a) {
+         a.rank = 5;
+         a.upper_corner[2] = 16;
+       }},
+      {"a box of 0 pixels along dimension 1", [](Arguments& a) { a.upper_corner[0] = -10; }},
+      {"channelsPerPixel = 0: a copy takes 1 to 256 channels",
+       [](Arguments& a) { a.channels_per_pixel = 0; }},
+      {"channelsPerPixel = 257", [](Arguments& a) { a.channels_per_pixel = 257; }},
+      {"channelsPerPixel = 12 elements of 2 bytes = 24 bytes: the inner dimension",
+       [](Arguments& a) { a.channels_per_pixel = 12; }},
+      {"make channelsPerPixel at most 64", [](Arguments& a) { a.channels_per_pixel = 72; }},
+      {"pixelsPerColumn = 0: a copy takes 1 to 1024 pixels", [](Arguments& a) { a.pixels_per_column = 0; }},
+      {"pixelsPerColumn = 1025", [](Arguments& a) { a.pixels_per_column = 1025; }},
+      {"elementStrides[1] = 9", [](Arguments& a) { a.element_stride[1] = 9; }},
+  };
+  for (const Row& row : rows) {
+    const Result r = encode_pixels(row.change);
+    CAPTURE(row.text);
+    CAPTURE(r.why);
+    CHECK(r.code == kTensorMapInvalidValue);
+    CHECK(r.why.find(row.text) != std::string::npos);
+    CHECK(r.why.find("boxDim") == std::string::npos);
+  }
+}
+
+TEST_CASE("im2col map: the address can be replaced, and a field of tile mode cannot") {
+  REQUIRE(encode_pixels().code == 0);
+  std::string why;
+  REQUIRE(replace_tensor_map_address(map_bytes, 0x20010, &why) == 0);
+  CHECK(replace_tensor_map_field(map_bytes, MapField::box_dim, 0, 8, &why) == kTensorMapInvalidValue);
+  CHECK(why.find("im2col") != std::string::npos);
+  REQUIRE(replace_tensor_map_field(map_bytes, MapField::global_dim, 1, 3, &why) == 0);
+  TensorMap map;
+  REQUIRE(decode_tensor_map(map_bytes, &map));
+  CHECK(map.address == 0x20010);
+  CHECK(broken_rule(map) == "");
+  REQUIRE(replace_tensor_map_field(map_bytes, MapField::global_dim, 1, 1, &why) == 0);
+  REQUIRE(decode_tensor_map(map_bytes, &map));
+  CHECK(broken_rule(map).find("a box of 1 pixels") == std::string::npos);
 }

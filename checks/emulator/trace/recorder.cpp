@@ -26,10 +26,11 @@ emu_test::Options options(unsigned threads, const std::string& schedule) {
 
 // What is recorded of a body. checker: it watches, too, and is told after the recorder.
 Trace record(const std::string& body, emu_test::Options o, const emu::trace::Window& window = {},
-             bool checks = false) {
+             bool checks = false, const Tensor* tensor = nullptr) {
   emu::trace::Recorder recorder(window);
   emu::check::Checker checker;
   emu_test::Runner runner;
+  if (tensor) o.declarations += tensor->declare(runner);
   emu::Report::instance().quiet = true;
   const emu_test::Watch first(runner.machine, &recorder), second(runner.machine, checks ? &checker : nullptr);
   runner.fault(body, std::vector<uint32_t>(o.threads * o.ctas * 16, 7), o);
@@ -201,4 +202,29 @@ TEST_CASE("trace: both files are JSON objects in which text of the program is qu
   CHECK(own.find("\"name\":\"a\\\"b\\\\</script>\\n\"") != std::string::npos);
   CHECK(chrome.find("\"a\\\"b\\\\</script>\\n bytes\"") != std::string::npos);
   CHECK(own.rfind("{\"format\":\"tma-workbook-trace\",\"version\":1,", 0) == 0);
+}
+
+TEST_CASE("trace: a copy of pixels tells its offsets, and its map how many channels of how many pixels") {
+  const Tensor line{64, 16, 64, 12, 3, true, -1};
+  emu_test::Options o = options(32, "in-order");
+  o.declarations = ".shared .align 1024 .b8 tile[2048];\n.shared .align 8 .b64 bar;\n";
+  const Trace trace = record(
+      kInit +
+          by_thread_0(
+              "A",
+              "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 1536;\nmov.u64 %rd1, map;\n"
+              "cvta.const.u64 %rd2, %rd1;\ncp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::"
+              "complete_tx::bytes [%r1], [%rd2, {0, 2, 0}], [%r2], {1};\n") +
+          wait("W", 0),
+      o, {}, false, &line);
+  REQUIRE(trace.maps.size() == 1);
+  CHECK(trace.maps[0].box == std::vector<int64_t>{64, 12});
+  CHECK(trace.maps[0].rows == 12);
+  CHECK(trace.maps[0].row_bytes == 128);
+  REQUIRE(count(trace, "copy") == 1);
+  for (const Event& e : trace.events) {
+    if (std::string(e.what) != "copy") continue;
+    CHECK(e.start == std::vector<int64_t>{0, 2, 0});
+    CHECK(e.offset == std::vector<int64_t>{1});
+  }
 }

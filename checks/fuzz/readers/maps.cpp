@@ -31,6 +31,17 @@ rules::TensorMapArguments arguments(Random& random, uint64_t address) {
   a.interleave = random.one_in(20) ? static_cast<int>(random.below(4)) : 0;
   a.l2_promotion = static_cast<int>(random.below(4));
   a.oob_fill = static_cast<int>(random.below(random.one_in(20) ? 4 : 2));
+  a.im2col = random.one_in(3);
+  if (!a.im2col) return a;
+  if (!random.one_in(20)) a.rank = static_cast<uint32_t>(3 + random.below(3));
+  for (int i = 0; i < 3; ++i) {
+    a.lower_corner[i] =
+        random.one_in(20) ? static_cast<int>(edge(random)) : -static_cast<int>(random.below(2));
+    a.upper_corner[i] =
+        random.one_in(20) ? static_cast<int>(edge(random)) : static_cast<int>(random.below(2));
+  }
+  a.channels_per_pixel = a.box[0];
+  a.pixels_per_column = static_cast<uint32_t>(random.one_in(20) ? edge(random) : 1 + random.below(64));
   return a;
 }
 
@@ -64,23 +75,37 @@ Bytes map(Random& random, uint64_t address) {
   return b;
 }
 
-// One thread that copies a box of each rank from or to the tensor, through a map in global memory.
+// One thread that copies a box of any rank from or to the tensor, through a map in global memory; in im2col mode, if `store` is 2
+// or 3.
 std::string kernel() {
   std::string text =
       ".version 8.6\n.target sm_90a\n.address_size 64\n.extern .shared .align 128 .b8 tile[];\n"
       ".visible .entry copy(.param .u64 map, .param .u32 rank, .param .u32 c, .param .u32 store) {\n.reg .pred %p<4>;\n"
-      ".reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n.shared .align 8 .b64 bar;\nld.param.u64 %rd1, [map];\n"
+      ".reg .b16 %rs<2>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n.shared .align 8 .b64 bar;\nld.param.u64 %rd1, [map];\n"
       "ld.param.u32 %r1, [rank];\nld.param.u32 %r2, [c];\nld.param.u32 %r3, [store];\nmov.u32 %r4, tile;\n"
-      "mov.u32 %r5, bar;\nmbarrier.init.shared.b64 [%r5], 1;\nsetp.ne.u32 %p2, %r3, 0;\n";
+      "cvt.u16.u32 %rs1, %r2;\nmov.u32 %r5, bar;\nmbarrier.init.shared.b64 [%r5], 1;\nand.b32 %r6, %r3, 1;\n"
+      "setp.ne.u32 %p2, %r6, 0;\nsetp.gt.u32 %p3, %r3, 1;\n";
   for (int rank = 1; rank <= 5; ++rank) {
-    std::string coordinates = "%r2";
+    std::string coordinates = "%r2", offsets = "%rs1";
     for (int i = 1; i < rank; ++i) coordinates += ", %r2";
+    for (int i = 3; i < rank; ++i) offsets += ", %rs1";
     const std::string n = std::to_string(rank);
-    text += "setp.ne.u32 %p1, %r1, " + n + ";\n@%p1 bra NEXT" + n + ";\n@%p2 bra STORE" + n +
-            ";\ncp.async.bulk.tensor." + n +
-            "d.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1, {" + coordinates +
-            "}], [%r5];\nbra DONE;\nSTORE" + n + ":\ncp.async.bulk.tensor." + n +
-            "d.global.shared::cta.bulk_group [%rd1, {" + coordinates + "}], [%r4];\nNEXT" + n + ":\n";
+    const auto load = [&](const std::string& mode, const std::string& operands) {
+      return "cp.async.bulk.tensor." + n + "d.shared::cluster.global" + mode +
+             ".mbarrier::complete_tx::bytes [%r4], [%rd1, {" + coordinates + "}], [%r5]" + operands +
+             ";\nbra DONE;\n";
+    };
+    const auto store = [&](const std::string& mode) {
+      return "cp.async.bulk.tensor." + n + "d.global.shared::cta" + mode + ".bulk_group [%rd1, {" +
+             coordinates + "}], [%r4];\nbra DONE;\n";
+    };
+    text += "setp.ne.u32 %p1, %r1, " + n + ";\n@%p1 bra NEXT" + n + ";\n@%p3 bra PIXELS" + n +
+            ";\n@%p2 bra STORE" + n + ";\n" + load("", "") + "STORE" + n + ":\n" + store("") + "PIXELS" + n +
+            ":\n";
+    if (rank >= 3)
+      text += "@%p2 bra STORE_PIXELS" + n + ";\n" + load(".im2col", ", {" + offsets + "}") + "STORE_PIXELS" +
+              n + ":\n" + store(".im2col_no_offs");
+    text += "NEXT" + n + ":\n";
   }
   return text + "DONE:\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n";
 }
@@ -107,7 +132,7 @@ void run_map_in_memory(Random& random) {
   uint64_t address = place;
   uint32_t rank = whole && !random.one_in(10) ? decoded.rank : static_cast<uint32_t>(1 + random.below(5));
   uint32_t start = static_cast<uint32_t>(random.one_in(4) ? edge(random) : random.below(8)),
-           store = random.one_in(2);
+           store = random.one_in(2) + (whole && decoded.im2col != random.one_in(10) ? 2 : 0);
   const void* arguments[] = {&address, &rank, &start, &store};
   emu::LaunchConfig config;
   config.grid = config.block = {1, 1, 1};

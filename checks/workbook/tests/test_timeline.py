@@ -32,6 +32,15 @@ class Steps(traces.Folder):
             "Product 0 of warpgroup 0 is complete.",
             "Warp 0 leaves the kernel."])
 
+    def test_a_copy_in_im2col_mode_tells_its_offsets(self):
+        made = traces.trace(steps=1)
+        copy = next(event for event in made["events"] if event["e"] == "copy")
+        copy["start"], copy["offset"] = [0, 3, 1, 2], [2, 0]
+        made["maps"][copy["map"]]["box"] = [8, 64]  # channels, pixels
+        texts = [beat["text"] for beat in view(read(traces.written(self.folder, "t.json", made)), "a run")["beats"]]
+        self.assertIn("Warp 0, lane 0 starts copy 0: box (0, 3, 1, 2) + (2, 0) of 64 × 8 elements, 1,024 bytes to a, to complete on "
+                      "full_bar.", texts)
+
     def test_the_bytes_are_0_exactly_when_the_phase_flips(self):
         state, counting = {}, False
         for beat in self.seen(steps=3)["beats"]:

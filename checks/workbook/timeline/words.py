@@ -55,7 +55,8 @@ class Words:
             return ""
         of_map = self.trace["maps"][event["map"]]
         box = " × ".join(str(n) for n in reversed(of_map["box"]))
-        return f" box ({', '.join(map(str, event['start']))}) of {box} elements,"
+        offset = f" + ({', '.join(map(str, event['offset']))})" if event.get("offset") else ""
+        return f" box ({', '.join(map(str, event['start']))}){offset} of {box} elements,"
 
     def copy(self, beat):
         event = beat.events[0]

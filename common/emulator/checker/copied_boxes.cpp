@@ -32,10 +32,21 @@ void CopiedBoxes::issued(const AsyncOp& op) {
   }
   Boxes& boxes = boxes_[&op.warp->cta][same->second];
   boxes.rank = op.map->rank;
+  boxes.numbers = op.map->im2col ? 2 * op.map->rank - 2 : op.map->rank;
   if (boxes.at.size() >= kMost) return;
-  std::array<int32_t, 5> at{};
-  std::copy(std::begin(op.start), std::end(op.start), at.begin());
+  Place at{};
+  std::copy_n(op.start, boxes.rank, at.begin());
+  std::copy_n(op.offset, boxes.numbers - boxes.rank, at.begin() + boxes.rank);
   boxes.at.push_back(at);
+}
+
+// "(0, 1, 1, 0)", in im2col mode "(0, 1, 1, 0) + (2, 0)"
+std::string CopiedBoxes::text_of(const Boxes& boxes, const Place& at) {
+  std::array<int32_t, 5> start{}, offset{};
+  std::copy_n(at.begin(), boxes.rank, start.begin());
+  std::copy(at.begin() + boxes.rank, at.begin() + boxes.numbers, offset.begin());
+  const std::string text = box_text(start, boxes.rank);
+  return boxes.numbers == boxes.rank ? text : text + " + " + box_text(offset, boxes.numbers - boxes.rank);
 }
 
 std::string CopiedBoxes::story(const Cta& cta, int32_t source) const {
@@ -49,7 +60,7 @@ std::string CopiedBoxes::story(const Cta& cta, int32_t source) const {
 std::string CopiedBoxes::story_of(const Boxes& boxes) const {
   if (boxes.at.size() < 2 || boxes.at.size() >= kMost) return "";
   int changing = -1;
-  for (unsigned i = 0; i < boxes.rank; ++i) {
+  for (unsigned i = 0; i < boxes.numbers; ++i) {
     const bool same = std::all_of(boxes.at.begin(), boxes.at.end(),
                                   [&](const auto& at) { return at[i] == boxes.at[0][i]; });
     if (same) continue;
@@ -58,13 +69,13 @@ std::string CopiedBoxes::story_of(const Boxes& boxes) const {
   }
   std::map<int32_t, int> times;  // by the coordinate that changes
   if (changing < 0)
-    return "the box at " + box_text(boxes.at[0], boxes.rank) + " was copied " +
-           std::to_string(boxes.at.size()) + " times, and no other";
+    return "the box at " + text_of(boxes, boxes.at[0]) + " was copied " + std::to_string(boxes.at.size()) +
+           " times, and no other";
   for (const auto& at : boxes.at) ++times[at[static_cast<size_t>(changing)]];
   const auto place = [&](int32_t value) {
-    std::array<int32_t, 5> at = boxes.at[0];
+    Place at = boxes.at[0];
     at[static_cast<size_t>(changing)] = value;
-    return box_text(at, boxes.rank);
+    return text_of(boxes, at);
   };
   int32_t step = INT32_MAX;
   for (auto it = times.begin(); std::next(it) != times.end(); ++it)

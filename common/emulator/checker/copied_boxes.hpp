@@ -23,10 +23,11 @@ class CopiedBoxes {
   std::string story(const Cta& cta, int32_t* source) const;
 
  private:
-  static constexpr size_t kMost = 512;  // boxes that are remembered of a line
+  static constexpr size_t kMost = 512;   // boxes that are remembered of a line
+  using Place = std::array<int32_t, 8>;  // coordinates, then the offsets of im2col mode
   struct Boxes {
-    unsigned rank = 0;
-    std::vector<std::array<int32_t, 5>> at;
+    unsigned rank = 0, numbers = 0;  // coordinates, and with the offsets
+    std::vector<Place> at;
   };
   const Teller& tell_;
   std::map<const Cta*, std::map<int32_t, Boxes>> boxes_;  // by the first instruction of the line
@@ -34,6 +35,7 @@ class CopiedBoxes {
   std::map<int32_t, int32_t> same_line_;                  // by instruction: the first one of its line
 
   std::string story_of(const Boxes& boxes) const;
+  static std::string text_of(const Boxes& boxes, const Place& at);
 };
 
 // "(128, 0)"

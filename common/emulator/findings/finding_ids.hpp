@@ -21,7 +21,8 @@ enum class Id : uint8_t {
   barrier_state,
   // Tiles, tensor maps and copies
   swizzle_mismatch, misaligned_tile, tensor_map_invalid, tensor_map_unchecked,
-  missing_tensormap_fence, map_edited_in_flight, misaligned_box, store_before_tensor, copy_size, multicast_mask,
+  missing_tensormap_fence, map_edited_in_flight, misaligned_box, store_before_tensor, pixel_outside_box, im2col_offset,
+  copy_size, multicast_mask,
   // The tensor core
   accumulator_in_flight, missing_wgmma_fence, wgmma_not_converged, wgmma_descriptor_differs,
   descriptor_unused_bits, operand_mismatch,

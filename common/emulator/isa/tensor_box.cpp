@@ -88,7 +88,7 @@ TensorMap tensor_map_at(const At& at, Space space, uint64_t address) {
   TensorMap map;
   if (!decode_tensor_map(bytes, &map))
     invalid(at, "the 128 bytes at " + map_name(at.warp, space, address) + " are no tensor map",
-            "they were not made by cuTensorMapEncodeTiled, or were changed since",
+            "they were not made by cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col, or were changed since",
             "encode the map on the host, check the return code, and pass it unchanged");
   if (map.edited)
     if (const std::string rule = broken_rule(map); !rule.empty())
@@ -125,18 +125,29 @@ Reduction tensor_reduction(std::string_view op, ElementType type) {
   }
 }
 
-void TensorBox::place(const At& at, unsigned rank, const int32_t* start, bool writes) {
-  if (map.rank != rank)
+void TensorBox::check(const At& at, const BoxPlace& place, bool writes) const {
+  if (map.rank != place.rank)
     invalid(at,
-            "a " + std::to_string(rank) + "-dimensional copy uses a tensor map of rank " +
+            "a " + std::to_string(place.rank) + "-dimensional copy uses a tensor map of rank " +
                 std::to_string(map.rank),
-            "the instruction's .dim must be the rank given to cuTensorMapEncodeTiled",
+            "the instruction's .dim must be the rank given to the call that encoded the map",
             "use cp.async.bulk.tensor." + std::to_string(map.rank) + "d with as many coordinates");
+  if (map.im2col != place.im2col)
+    invalid(at,
+            place.im2col ? "a copy in im2col mode uses a tensor map of tile mode"
+                         : "a copy in tile mode uses a tensor map of im2col mode",
+            "the map was made by " +
+                std::string(map.im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled") +
+                ", which says what a box is in that mode only",
+            "encode the map with " +
+                std::string(place.im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled") +
+                ", or use the other mode of the instruction");
   if (map.interleave)
     invalid(at, "a copy uses an interleaved tensor map", "the emulator does not model interleaved tensors",
             "encode the map with CU_TENSOR_MAP_INTERLEAVE_NONE");
   const int64_t element = element_bytes(map.type);
-  // Hopper stops with an illegal instruction otherwise (recorded: refusals).
+  const int32_t* start = place.start;
+  // Hopper stops with an illegal instruction otherwise (recorded: refusals, im2col_refusals).
   if (start[0] * element % 16 != 0)
     at.fault(Id::misaligned_box,
              "the box starts at element " + std::to_string(start[0]) + " of dimension 0, which is " +
@@ -145,42 +156,108 @@ void TensorBox::place(const At& at, unsigned rank, const int32_t* start, bool wr
              "make the innermost coordinate a multiple of " + std::to_string(16 / element) +
                  ", or move another dimension innermost");
   // A load may hang over every edge, a store only over the far ones (recorded: refusals).
-  for (unsigned i = 0; writes && i < rank; ++i)
-    if (start[i] < 0)
+  for (unsigned i = 0; writes && i < place.rank; ++i)
+    if (start[i] < 0 && !(place.im2col && i > 0 && i < place.rank - 1))
       at.fault(Id::store_before_tensor,
                "the box of a store starts at element " + std::to_string(start[i]) + " of dimension " +
                    std::to_string(i) + ", before the tensor",
                "a store or reduction may leave the tensor at the end of a dimension, not at its beginning",
                "start the box at 0 or later, and make it smaller where less is to be written");
-  int64_t position[5];
-  for (unsigned i = 0; i < 5; ++i) position[i] = i < rank ? start[i] : 0;
-  const int64_t first = std::max<int64_t>(0, -position[0]);
+  if (place.im2col) check_pixels(at, place, writes);
+}
+
+// Hopper stops with an illegal instruction otherwise, whether or not a pixel outside would be copied (recorded: im2col_loads,
+// im2col_stores).
+void TensorBox::check_pixels(const At& at, const BoxPlace& place, bool writes) const {
+  for (unsigned i = 1; i < map.rank - 1; ++i) {
+    const std::string dimension = " in dimension " + std::to_string(i);
+    const std::string box =
+        "from " + std::to_string(map.lower[i - 1]) + " to " + std::to_string(map.last_pixel(i));
+    if (writes && (map.lower[i - 1] < 0 || map.upper[i - 1] > 0))
+      at.fault(
+          Id::pixel_outside_box,
+          "a store in im2col mode has a box of pixels " + box + dimension +
+              ", which leaves the tensor: its last is " + std::to_string(map.size[i] - 1),
+          "a store or reduction takes a map whose box lies in the tensor, even when it writes no pixel outside",
+          "encode another map for it, with a pixelBoxLowerCorner of 0 or more and a pixelBoxUpperCorner of 0 or less");
+    if (place.start[i] < map.lower[i - 1] || place.start[i] > map.last_pixel(i))
+      at.fault(
+          Id::pixel_outside_box,
+          "a copy in im2col mode starts at pixel " + std::to_string(place.start[i]) + dimension +
+              ", outside its map's box " + box,
+          "the box goes from pixelBoxLowerCorner to globalDim - 1 + pixelBoxUpperCorner, and the coordinates, to which "
+          "the offsets are not yet added, name a pixel in it (PTX 5.5.4.1)",
+          "start at the pixel of the filter's first place, go on behind the last of a row at the lower corner of the "
+          "next one, and give the place in the filter as offsets");
+  }
+}
+
+void TensorBox::place(const At& at, const BoxPlace& place, bool writes) {
+  check(at, place, writes);
+  rows_.clear();
+  if (place.im2col)
+    place_pixels(at, place, writes);
+  else
+    place_rows(at, place, writes);
+}
+
+TensorBox::Span TensorBox::span(int64_t x, bool writes) const {
+  const int64_t element = element_bytes(map.type);
   int64_t row_elements = static_cast<int64_t>(map.size[0]);
   // A store writes whole 16-byte chunks: the end of a row is not cut inside one (recorded: tensor_store).
   if (writes) row_elements = (row_elements * element + 15) / 16 * 16 / element;
-  const int64_t last = std::min<int64_t>(map.box[0], row_elements - position[0]);
+  return {x, std::max<int64_t>(0, -x), std::min<int64_t>(map.box[0], row_elements - x)};
+}
 
-  rows_.clear();
+void TensorBox::add_row(const At& at, const Span& span, const int64_t* position, bool writes) {
+  const int64_t element = element_bytes(map.type);
+  bool inside = span.first < span.last;
+  uint64_t address = map.address + static_cast<uint64_t>((span.x + span.first) * element);
+  for (unsigned i = 1; i < map.rank; ++i) {
+    inside = inside && position[i] >= 0 && position[i] < static_cast<int64_t>(map.size[i]);
+    address += static_cast<uint64_t>(position[i]) * map.stride[i];
+  }
+  Row row;
+  if (inside) {
+    row.address = address;
+    row.skip = static_cast<uint32_t>(span.first * element);
+    row.count = static_cast<uint32_t>((span.last - span.first) * element);
+    row.bytes = global_bytes(at, address, row.count, writes);
+  }
+  rows_.push_back(row);
+}
+
+void TensorBox::place_rows(const At& at, const BoxPlace& place, bool writes) {
+  const Span inside = span(place.start[0], writes);
   uint32_t k[5] = {};
   for (uint32_t n = map.rows(); n > 0; --n) {
-    bool inside = first < last;
-    uint64_t address = map.address + static_cast<uint64_t>((position[0] + first) * element);
-    for (unsigned i = 1; i < rank; ++i) {
-      const int64_t c = position[i] + static_cast<int64_t>(k[i]) * map.step[i];
-      inside = inside && c >= 0 && c < static_cast<int64_t>(map.size[i]);
-      address += static_cast<uint64_t>(c) * map.stride[i];
-    }
-    Row row;
-    if (inside) {
-      row.address = address;
-      row.skip = static_cast<uint32_t>(first * element);
-      row.count = static_cast<uint32_t>((last - first) * element);
-      row.bytes = global_bytes(at, address, row.count, writes);
-    }
-    rows_.push_back(row);
+    int64_t position[5] = {};
+    for (unsigned i = 1; i < map.rank; ++i)
+      position[i] = place.start[i] + static_cast<int64_t>(k[i]) * map.step[i];
+    add_row(at, inside, position, writes);
     for (unsigned i = 1; i < 5; ++i) {
       if (++k[i] < map.box_count(i)) break;
       k[i] = 0;
+    }
+  }
+}
+
+// The coordinates name a pixel of the map's box in W, H, D, and an image. From there the box is walked to its end, row by row,
+// then from its lower corner in the next image, until there are as many pixels as the map says. The offsets move what is read,
+// not the walk (PTX ISA 5.5.4).
+void TensorBox::place_pixels(const At& at, const BoxPlace& place, bool writes) {
+  const Span inside = span(place.start[0], writes);
+  const unsigned images = map.rank - 1;
+  int64_t walk[5] = {};
+  std::copy_n(place.start, map.rank, walk);
+  for (uint32_t n = map.pixels; n > 0; --n) {
+    int64_t position[5];
+    for (unsigned i = 1; i < map.rank; ++i) position[i] = walk[i] + (i < images ? place.offset[i - 1] : 0);
+    add_row(at, inside, position, writes);
+    for (unsigned i = 1; i < map.rank; ++i) {
+      walk[i] += map.step[i];
+      if (i == images || walk[i] <= map.last_pixel(i)) break;
+      walk[i] = map.lower[i - 1];
     }
   }
 }

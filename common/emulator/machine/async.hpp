@@ -55,7 +55,8 @@ struct AsyncOp {
   Swizzle swizzle = Swizzle::none;  // tensor copies: the pattern in shared memory
   const TensorMap* map = nullptr;   // tensor copies: the map, and the coordinates at which the box starts
   int32_t start[5] = {};
-  bool grouped = false;  // completes in an async-group of its issuing threads
+  uint16_t offset[3] = {};  // in im2col mode: of dimension i + 1, added to them
+  bool grouped = false;     // completes in an async-group of its issuing threads
   GroupKind group = GroupKind::bulk;
   Warp* warp = nullptr;        // whose threads issued it
   const Inst* inst = nullptr;  // and where

@@ -17,12 +17,13 @@ struct Encoded {
   uint64_t address;
   uint64_t stride[4];
   uint32_t size_minus_1[5];
+  int16_t lower[3], upper[3];
+  uint16_t pixels_minus_1;
   uint8_t box_minus_1[5];
   uint8_t step[5];
-  uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill, edited;
-  uint8_t unused[3];
+  uint8_t type, rank, im2col, interleave, swizzle, l2_promotion, nan_fill, edited;
   uint32_t allocation;
-  uint8_t unused_too[20];
+  uint8_t unused[8];
   uint64_t checksum;
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes);
@@ -71,6 +72,11 @@ rules::TensorMapArguments TensorMap::arguments() const {
   std::copy_n(size, 5, a.size);
   std::copy_n(stride + 1, 4, a.stride_bytes);
   std::copy_n(box, 5, a.box);
+  a.im2col = im2col;
+  std::copy_n(lower, 3, a.lower_corner);
+  std::copy_n(upper, 3, a.upper_corner);
+  a.channels_per_pixel = box[0];
+  a.pixels_per_column = pixels;
   std::copy_n(step, 5, a.element_stride);
   a.interleave = interleave;
   a.swizzle = static_cast<int>(swizzle);
@@ -94,9 +100,18 @@ int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string
   e.address = a.address;
   for (unsigned i = 0; i < a.rank; ++i) {
     e.size_minus_1[i] = static_cast<uint32_t>(a.size[i] - 1);
-    e.box_minus_1[i] = static_cast<uint8_t>(a.box[i] - 1);
+    if (!a.im2col) e.box_minus_1[i] = static_cast<uint8_t>(a.box[i] - 1);
     e.step[i] = static_cast<uint8_t>(i == 0 ? 1 : a.element_stride[i]);
     if (i + 1 < a.rank) e.stride[i] = a.stride_bytes[i];
+  }
+  if (a.im2col) {
+    e.im2col = 1;
+    e.box_minus_1[0] = static_cast<uint8_t>(a.channels_per_pixel - 1);
+    e.pixels_minus_1 = static_cast<uint16_t>(a.pixels_per_column - 1);
+    for (unsigned i = 0; i + 2 < a.rank; ++i) {
+      e.lower[i] = static_cast<int16_t>(a.lower_corner[i]);
+      e.upper[i] = static_cast<int16_t>(a.upper_corner[i]);
+    }
   }
   e.type = static_cast<uint8_t>(a.type);
   e.rank = static_cast<uint8_t>(a.rank);
@@ -113,7 +128,7 @@ int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string
 int replace_tensor_map_address(void* map, uint64_t address, std::string* why, uint32_t allocation) {
   TensorMap changed;
   if (!map || !decode_tensor_map(static_cast<const std::byte*>(map), &changed)) {
-    *why = "tensorMap: holds no encoded tensor map; encode it with cuTensorMapEncodeTiled first";
+    *why = "tensorMap: holds no encoded tensor map; encode one first";
     return kTensorMapInvalidValue;
   }
   changed.address = address;
@@ -179,6 +194,7 @@ int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint
       if (r.in_range("rank", 0, 4)) e.rank = static_cast<uint8_t>(byte + 1);
       break;
     case MapField::box_dim:
+      if (e.im2col) r.refuse("box_dim", "is of tile mode, and this map is of im2col mode");
       if (r.dimension_below(5) && r.in_range("box_dim", 1, rules::kMaxBoxDim))
         e.box_minus_1[dimension] = static_cast<uint8_t>(byte - 1);
       break;
@@ -238,6 +254,10 @@ bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
     out->step[i] = used ? e.step[i] : 1;
     out->stride[i] = i == 0 ? element_bytes(out->type) : used ? e.stride[i - 1] : 0;
   }
+  out->im2col = e.im2col;
+  std::copy_n(e.lower, 3, out->lower);
+  std::copy_n(e.upper, 3, out->upper);
+  out->pixels = e.pixels_minus_1 + 1u;
   out->interleave = e.interleave;
   out->swizzle = static_cast<Swizzle>(e.swizzle);
   out->l2_promotion = e.l2_promotion;

@@ -1,5 +1,5 @@
-// Tensor maps: the 128 opaque bytes that cuTensorMapEncodeTiled makes, and what a tensor copy reads from them
-// (CUDA Driver API "Tensor Map Object Management"; PTX ISA 5.5). Dimension 0 is the innermost.
+// Tensor maps: the 128 opaque bytes that cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col make, and what a tensor copy reads
+// from them (CUDA Driver API "Tensor Map Object Management"; PTX ISA 5.5). Dimension 0 is the innermost.
 #pragma once
 
 #include <cstddef>
@@ -43,9 +43,16 @@ struct TensorMap {
   uint64_t address = 0;     // device address of element 0
   uint64_t size[5] = {};    // elements
   uint64_t stride[5] = {};  // bytes; stride[0] is the element's size
-  uint32_t box[5] = {};     // as given; see box_count()
-  uint32_t step[5] = {};    // element strides
-  uint8_t interleave = 0;   // 0 none, 1 16B, 2 32B; copies refuse it
+  uint32_t box[5] =
+      {};  // as given; see box_count(). In im2col mode only [0] has a meaning: channels of a pixel
+  uint32_t step[5] = {};  // element strides
+  bool im2col =
+      false;  // for copies in im2col mode: a number of pixels, in the order of a box in W, H, D, then N
+  int lower[3] =
+      {};  // of that box, by dimension - 1: its first pixel, and how far from the tensor's last its last is
+  int upper[3] = {};
+  uint32_t pixels = 1;
+  uint8_t interleave = 0;  // 0 none, 1 16B, 2 32B; copies refuse it
   Swizzle swizzle = Swizzle::none;
   uint8_t l2_promotion = 0;  // performance only
   bool nan_fill = false;     // what lies outside is the out-of-bounds NaN, not zero
@@ -57,8 +64,12 @@ struct TensorMap {
   uint32_t row_bytes() const { return box[0] * element_bytes(type); }
   // From one row of the tile to the next in shared memory.
   uint32_t row_pitch() const;
-  uint32_t rows() const { return box_count(1) * box_count(2) * box_count(3) * box_count(4); }
-  rules::TensorMapArguments arguments() const;  // as cuTensorMapEncodeTiled would be given them
+  uint32_t rows() const {
+    return im2col ? pixels : box_count(1) * box_count(2) * box_count(3) * box_count(4);
+  }
+  // The last pixel of the box along dimension i.
+  int64_t last_pixel(unsigned i) const { return static_cast<int64_t>(size[i]) - 1 + upper[i - 1]; }
+  rules::TensorMapArguments arguments() const;  // as the driver's call would be given them
   // Bytes of the whole tile: what a load adds to its mbarrier's completed bytes, clipped or not.
   uint32_t tile_bytes() const { return rows() * row_bytes(); }
 };
@@ -66,7 +77,7 @@ struct TensorMap {
 // Return codes (CUresult).
 constexpr int kTensorMapSuccess = 0, kTensorMapInvalidValue = 1;
 
-// cuTensorMapEncodeTiled. Writes the 128 bytes at `map` and returns 0; or returns the code, and in *why the rules that are
+// cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col. Writes the 128 bytes at `map` and returns 0; or returns the code, and in *why the rules that are
 // broken (rules/tensor_map.hpp), each with the value and what to do.
 int encode_tensor_map(void* map, const rules::TensorMapArguments& arguments, std::string* why,
                       uint32_t allocation = 0);
@@ -89,7 +100,7 @@ enum class MapField : uint8_t {
 // Replaces one field of the 128 bytes. Only the value itself is checked: maps are changed field by field, and
 // broken_rule() looks at the whole when a copy uses it.
 int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint64_t value, std::string* why);
-// The rules of cuTensorMapEncodeTiled that the map breaks; "" when there are none.
+// The rules of the call that made it that the map breaks; "" when there are none.
 std::string broken_rule(const TensorMap& map);
 
 // Reads the 128 bytes. False when they are not what encode_tensor_map wrote.

@@ -1,5 +1,5 @@
 // The driver calls that runtime programs reach through cudaGetDriverEntryPoint or cuGetProcAddress, above all
-// cuTensorMapEncodeTiled.
+// those that encode tensor maps.
 #include <algorithm>
 #include <cstring>
 
@@ -30,24 +30,32 @@ CUresult tensor_map_result(const char* call, int code, const std::string& why) {
   return static_cast<CUresult>(code);
 }
 
-// The arguments as the rules take them; false, with an explanation, where the call needs an array and gets NULL.
-bool gather(const CUtensorMap* map, cuuint32_t rank, const cuuint64_t* sizes, const cuuint64_t* strides,
-            const cuuint32_t* box, const cuuint32_t* element_strides, rules::TensorMapArguments& out,
-            std::string& why) {
-  const unsigned dimensions = std::min(rank, 5u);  // another rank is refused by its rule
-  const auto given = [&](const void* pointer, const char* parameter) {
-    if (!pointer && why.empty())
-      why = std::string(parameter) + " = NULL: the driver reads or writes there; pass the array";
+// The arrays of a call's arguments, as the rules take them.
+class Arrays {
+ public:
+  Arrays(const CUtensorMap* map, cuuint32_t rank)
+      : dimensions_(std::min(rank, 5u)) {  // another rank is refused by its rule
+    given(map, "tensorMap");
+  }
+  template <class From, class To>
+  void take(const From* from, unsigned less, const char* parameter, To* to) {
+    static_assert(sizeof(From) == sizeof(To), "the driver's types are those of the rules");
+    const unsigned count = dimensions_ > less ? dimensions_ - less : 0;
+    if ((count || !less) && given(from, parameter)) std::copy_n(from, count, to);
+  }
+  // Empty, or an explanation where the call needs an array and gets NULL.
+  const std::string& why() const { return why_; }
+
+ private:
+  unsigned dimensions_;
+  std::string why_;
+
+  bool given(const void* pointer, const char* parameter) {
+    if (!pointer && why_.empty())
+      why_ = std::string(parameter) + " = NULL: the driver reads or writes there; pass the array";
     return pointer != nullptr;
-  };
-  given(map, "tensorMap");
-  if (given(sizes, "globalDim")) std::copy_n(sizes, dimensions, out.size);
-  if (given(box, "boxDim")) std::copy_n(box, dimensions, out.box);
-  if (given(element_strides, "elementStrides")) std::copy_n(element_strides, dimensions, out.element_stride);
-  if (dimensions > 1 && given(strides, "globalStrides"))
-    std::copy_n(strides, dimensions - 1, out.stride_bytes);
-  return why.empty();
-}
+  }
+};
 
 // Of the memory that a map is encoded for; 0: it is none of the device's.
 uint32_t allocation_of(uint64_t address) {
@@ -57,15 +65,25 @@ uint32_t allocation_of(uint64_t address) {
 }
 
 // What the driver takes although it is hardly meant.
-void advise(const rules::TensorMapArguments& arguments) {
+void advise(const char* call, const rules::TensorMapArguments& arguments) {
   for (const rules::Broken& broken : rules::broken_rules(arguments)) {
     emu::Finding f(emu::Id::tensor_map_unchecked);
     f.title = broken.what + ": " + broken.rule;
-    f.where = "cuTensorMapEncodeTiled";
+    f.where = call;
     f.why = std::string("the driver accepts this map all the same; ") + broken.manual;
     f.hint = broken.fix;
     emu::Report::instance().add(f);
   }
+}
+
+CUresult encode(const char* call, CUtensorMap* map, const rules::TensorMapArguments& a,
+                const Arrays& arrays) {
+  static_assert(sizeof(CUtensorMap) == emu::kTensorMapBytes, "a tensor map is 128 opaque bytes");
+  std::string why = arrays.why();
+  const int code = why.empty() ? emu::encode_tensor_map(map, a, &why, allocation_of(a.address))
+                               : emu::kTensorMapInvalidValue;
+  if (code == emu::kTensorMapSuccess) advise(call, a);
+  return tensor_map_result(call, code, why);
 }
 
 // There is one device and one context; any non-null value names it.
@@ -253,8 +271,6 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
                                 CUtensorMapFloatOOBfill fill) {
-  static_assert(sizeof(CUtensorMap) == emu::kTensorMapBytes, "a tensor map is 128 opaque bytes");
-  static_assert(sizeof(cuuint64_t) == sizeof(uint64_t) && sizeof(cuuint32_t) == sizeof(uint32_t), "");
   rules::TensorMapArguments a;
   a.type = type;
   a.rank = rank;
@@ -263,12 +279,38 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   a.swizzle = swizzle;
   a.l2_promotion = l2_promotion;
   a.oob_fill = fill;
-  std::string why;
-  int code = emu::kTensorMapInvalidValue;
-  if (gather(map, rank, sizes, strides, box, element_strides, a, why))
-    code = emu::encode_tensor_map(map, a, &why, allocation_of(a.address));
-  if (code == emu::kTensorMapSuccess) advise(a);
-  return tensor_map_result("cuTensorMapEncodeTiled", code, why);
+  Arrays arrays(map, rank);
+  arrays.take(sizes, 0, "globalDim", a.size);
+  arrays.take(box, 0, "boxDim", a.box);
+  arrays.take(element_strides, 0, "elementStrides", a.element_stride);
+  arrays.take(strides, 1, "globalStrides", a.stride_bytes);
+  return encode("cuTensorMapEncodeTiled", map, a, arrays);
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                 const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower_corner,
+                                 const int* upper_corner, cuuint32_t channels_per_pixel,
+                                 cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
+  rules::TensorMapArguments a;
+  a.im2col = true;
+  a.type = type;
+  a.rank = rank;
+  a.address = reinterpret_cast<uint64_t>(address);
+  a.channels_per_pixel = channels_per_pixel;
+  a.pixels_per_column = pixels_per_column;
+  a.interleave = interleave;
+  a.swizzle = swizzle;
+  a.l2_promotion = l2_promotion;
+  a.oob_fill = fill;
+  Arrays arrays(map, rank);
+  arrays.take(sizes, 0, "globalDim", a.size);
+  arrays.take(strides, 1, "globalStrides", a.stride_bytes);
+  arrays.take(lower_corner, 2, "pixelBoxLowerCorner", a.lower_corner);
+  arrays.take(upper_corner, 2, "pixelBoxUpperCorner", a.upper_corner);
+  arrays.take(element_strides, 0, "elementStrides", a.element_stride);
+  return encode("cuTensorMapEncodeIm2col", map, a, arrays);
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
@@ -381,6 +423,7 @@ const EntryPoint kEntryPoints[] = {
     {"cuKernelGetAttribute", reinterpret_cast<void*>(cuKernelGetAttribute)},
     {"cuKernelSetAttribute", reinterpret_cast<void*>(cuKernelSetAttribute)},
     {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(cuTensorMapEncodeTiled)},
+    {"cuTensorMapEncodeIm2col", reinterpret_cast<void*>(cuTensorMapEncodeIm2col)},
     {"cuTensorMapReplaceAddress", reinterpret_cast<void*>(cuTensorMapReplaceAddress)},
 };
 

@@ -45,6 +45,7 @@ std::string event_json(const Event& e) {
   for (const auto& [key, value] : e.numbers) f.add(key, value);
   for (const auto& [key, value] : e.texts) f.add(key, value);
   if (!e.start.empty()) f.list("start", e.start, number);
+  if (!e.offset.empty()) f.list("offset", e.offset, number);
   if (!e.shared.empty())
     f.list("shared", e.shared, [](const std::array<int64_t, 3>& range) { return list(range, number); });
   return f.text();

@@ -64,10 +64,11 @@ int64_t Recorder::map_of(const TensorMap& map) {
   recorded.rows = map.rows();
   recorded.row_bytes = map.row_bytes();
   recorded.row_pitch = map.row_pitch();
-  for (unsigned i = 0; i < map.rank; ++i) {
-    recorded.size.push_back(static_cast<int64_t>(map.size[i]));
-    recorded.box.push_back(map.box[i]);
-  }
+  for (unsigned i = 0; i < map.rank; ++i) recorded.size.push_back(static_cast<int64_t>(map.size[i]));
+  if (map.im2col)
+    recorded.box = {map.box[0], map.pixels};
+  else
+    recorded.box.assign(map.box, map.box + map.rank);
   auto& maps = current_->maps;
   const auto same = std::find_if(maps.begin(), maps.end(), [&](const RecordedMap& m) {
     return m.address == recorded.address && m.type == recorded.type && m.swizzle == recorded.swizzle &&
@@ -122,6 +123,7 @@ void Recorder::on_async_issue(AsyncOp& op) {
   if (op.map) {
     (*e)["map"] = map_of(*op.map);
     e->start.assign(op.start, op.start + op.map->rank);
+    if (op.map->im2col) e->offset.assign(op.offset, op.offset + op.map->rank - 2);
   }
   if (op.barrier) (*e)["barrier"] = barrier_of(*op.barrier, nullptr);
   describe_copy(op, *e);

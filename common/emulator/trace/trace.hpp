@@ -26,6 +26,7 @@ struct Event {
   std::vector<std::pair<const char*, int64_t>> numbers;
   std::vector<std::pair<const char*, std::string>> texts;
   std::vector<int64_t> start;                  // of a box, in elements, innermost first
+  std::vector<int64_t> offset;                 // im2col mode: added to them, from dimension 1 on
   std::vector<std::array<int64_t, 3>> shared;  // CTA, address in its shared window, bytes
 
   int64_t& operator[](const char* key);                   // made when it is not there
