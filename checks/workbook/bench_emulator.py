@@ -1,7 +1,8 @@
 """How fast the emulator is on one core: emulated thread instructions and wgmma FLOP per second of wall time.
 
-Runs two programs made for it (ordinary instructions only; wgmma only) and the worked program of every lesson, each several times
-in one process, with the checker and without: median and spread of the launches alone. plots/data/emulator-rates.csv is one such table.
+Runs two programs made for it (ordinary instructions only; wgmma only), four kernels as courses begin with them, and the worked
+program of every lesson, each several times in one process, with the checker and without: median and spread of the launches alone.
+plots/data/emulator-rates.csv is one such table.
 """
 
 import csv
@@ -18,6 +19,7 @@ from workbook.lessons import lessons
 from workbook.run import run
 
 LIMIT_S = 600
+ORDINARY = {"product": "tiled product", "reduction": "reduction", "transpose": "transpose", "scan": "scan"}
 HEADER = ["program", "checker", "launch", "M thread instr/s", "min .. max", "wgmma GFLOP/s", "min .. max"]
 
 
@@ -32,7 +34,7 @@ def machine():
 def measure(command, repeat, checker):
     """Runs a program that launches one kernel `repeat` times, with the checker 'on' or 'off'. Returns (ms [min, median, max],
     counts per launch), or None and prints why."""
-    rates = command[0].name.startswith("emulator_rates")
+    rates = command[0].parent.name == "bench"
     done = run([*command, *([] if rates else ["--repeat"]), repeat], LIMIT_S, json_option=not rates, EMU_CHECK=checker)
     if done.code != OK or not done.stats.get("launches"):
         print(f"{command[0].name} {done.ended()}\n{done.output}")
@@ -52,13 +54,14 @@ def cells(name, checker, ms, stats):
 
 
 def bench(repeat, csv_file):
-    build.prepare("ladder", "bench.emulator_rates.emu", again=True)
+    build.prepare("ladder", "bench.emulator_rates.emu", "bench.ordinary_kernels.emu", again=True)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the programs inherit it: one core
     compiler = subprocess.run([build.tools()["CXX_COMPILER"], "--version"], stdout=subprocess.PIPE, universal_newlines=True).stdout
     compiler = compiler.splitlines()[0]
     print(f"emulator on one core of {machine()}, {compiler}, {repeat} launches each\n", flush=True)
-    rates = BUILD / "bench" / "emulator_rates.emu"
+    rates, ordinary = (BUILD / "bench" / name for name in ("emulator_rates.emu", "ordinary_kernels.emu"))
     programs = [("threads only", [rates, "threads"]), ("wgmma only", [rates, "wgmma"])]
+    programs += [(name, [ordinary, kernel]) for kernel, name in ORDINARY.items()]
     programs += [(lesson.name, [lesson.program("emu")]) for lesson in lessons()]
     measured = [(name, checker, measure(command, repeat, checker)) for name, command in programs for checker in ("on", "off")]
     rows = [cells(name, checker, *said) for name, checker, said in measured if said]

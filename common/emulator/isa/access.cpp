@@ -47,7 +47,75 @@ const char* verb(AccessKind kind) {
   at.fault(f);
 }
 
+// The addresses of the lanes, and whether all of them are multiples of `bytes` from `begin` on, with `bytes` bytes in front of
+// `end`. Without comparisons, which 64-bit lanes have no instruction for on every processor: what lies outside gives a
+// negative difference.
+template <class T>
+bool all_inside(const T* base, T offset, uint64_t begin, uint64_t end, unsigned bytes, uint64_t* address) {
+  if (end - begin < bytes) return false;
+  const T first = static_cast<T>(begin), last = static_cast<T>(end - begin - bytes);
+  T outside = 0, low = 0;
+  for (int l = 0; l < 32; ++l) {
+    const T at = base[l] + offset, from_first = at - first;
+    address[l] = at;
+    outside |= from_first | (last - from_first);
+    low |= at;
+  }
+  return !(outside >> (8 * sizeof(T) - 1)) && low % bytes == 0;
+}
+
 }  // namespace
+
+bool resolve_together(Warp& w, const Inst& in, uint32_t mask, unsigned bytes, AccessKind kind, OnePiece& to) {
+  if (mask == 0) return false;
+  const bool narrow = in.flags & kAddress32;
+  const int first = __builtin_ctz(mask);
+  const uint64_t offset = static_cast<uint64_t>(in.imm);
+  uint64_t begin = 0, end = 0;
+  const std::byte* bytes_at_begin = nullptr;
+  switch (in.space) {
+    case Space::shared:
+      to.space = Space::shared;
+      begin = w.cta.shared_begin;
+      end = w.cta.shared.size();
+      bytes_at_begin = w.cta.shared.data() + begin;
+      break;
+    case Space::param:
+      if (kind != AccessKind::read) return false;
+      to.space = Space::param;
+      end = w.cta.config.params.size();
+      bytes_at_begin = reinterpret_cast<const std::byte*>(w.cta.config.params.data());
+      break;
+    case Space::global:
+    case Space::constant:
+    case Space::generic: {
+      const uint64_t address = narrow ? 0 : w.lanes<uint64_t>(in.a)[first] + offset;
+      const GlobalMemory::Piece* piece =
+          narrow || address & kWindowMask ? nullptr : w.machine.memory.piece(address);
+      if (!piece || (kind != AccessKind::read && piece->constant)) return false;
+      to.space = Space::global;
+      begin = piece->begin;
+      end = begin + piece->bytes;
+      bytes_at_begin = piece->host;
+      break;
+    }
+    default:
+      return false;
+  }
+  if (end > INT64_MAX || (narrow && end > INT32_MAX)) return false;
+  to.origin = reinterpret_cast<uint64_t>(bytes_at_begin) - begin;
+  const auto inside = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* base = w.lanes<T>(in.a).slots;
+    T filled[32];
+    if (mask != ~0u) {  // the other lanes go along with the first
+      for (int l = 0; l < 32; ++l) filled[l] = base[mask >> l & 1 ? l : first];
+      base = filled;
+    }
+    return all_inside(base, static_cast<T>(offset), begin, end, bytes, to.address);
+  };
+  return narrow ? inside(Tag<uint32_t>()) : inside(Tag<uint64_t>());
+}
 
 Resolved resolve_any_access(const At& at, Space space, uint64_t address, unsigned bytes, AccessKind kind,
                             bool strong) {

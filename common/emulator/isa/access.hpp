@@ -71,6 +71,26 @@ struct Places {
   }
 };
 
+// Where the lanes of one access lead when it is one piece of memory: the shared memory of their CTA, an allocation, or the
+// parameters of the kernel.
+struct OnePiece {
+  uint64_t origin = 0;  // of the bytes: those of a lane are at origin + address
+  uint64_t address[32];
+  Space space = Space::global;  // global, shared or param
+  std::byte* bytes(int lane) const { return reinterpret_cast<std::byte*>(origin + address[lane]); }
+};
+
+// What resolve_access() does for all lanes of the mask at once, in the usual case. False when it is not that: nothing is
+// known then, and the lanes are to be looked at one by one.
+bool resolve_together(Warp& w, const Inst& in, uint32_t mask, unsigned bytes, AccessKind kind, OnePiece& to);
+
+inline void observe_access(Warp& w, const Inst& in, uint32_t mask, const OnePiece& at, unsigned bytes,
+                           AccessKind kind, bool acquire, bool release, bool strong) {
+  if (at.space == Space::param) return;
+  const AccessEvent e{kind, at.space, mask, at.address, w.cta.itself.data(), bytes, acquire, release, strong};
+  w.machine.observers.tell(&Observer::on_access, w, in, e);
+}
+
 // Tells observers of the access of these lanes, space by space.
 inline void observe_access(Warp& w, const Inst& in, uint32_t mask, const Places& at, unsigned bytes,
                            AccessKind kind, bool acquire, bool release, bool strong = false) {

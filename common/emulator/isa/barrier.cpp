@@ -341,6 +341,11 @@ uint32_t same_members(Warp& w, const Inst& in, uint32_t mask) {
 Flow warp_sync(Warp& w, const Inst& in, uint32_t mask) {
   const auto members = w.lanes<uint32_t>(in.a);
   uint32_t incomplete = 0;
+  if (in.a & kConstBit && mask == w.live && !(mask & ~members[0]) && !(members[0] & w.live & ~mask)) {
+    w.machine.observers.tell(&Observer::on_warp_sync, w, in,
+                             mask);  // the usual: one mask, and all of it is here
+    return Flow::next;
+  }
   for (uint32_t left = mask; left;) {
     const uint32_t here = same_members(w, in, left);
     if (members[__builtin_ctz(here)] & w.live & ~here)

@@ -20,10 +20,32 @@ void give(Warp& w, const Inst& in, uint32_t mask, const T (*value)[8]) {
   }
 }
 
+// The same from one piece of memory; the registers are none of it.
+template <class T, class D>
+void give(Warp& w, const Inst& in, uint32_t mask, const OnePiece& from) {
+  const Ref* refs = in.count == 1 ? &in.d : in.extra->refs.data();
+  for (unsigned i = 0; i < in.count; ++i) {
+    if (refs[i] == kNoRef) continue;
+    auto d = w.lanes<D>(refs[i]);
+    for_lanes(mask, [&](int l) {
+      T value;
+      std::memcpy(&value, from.bytes(l) + i * sizeof(T), sizeof(T));
+      d.set(l, static_cast<D>(value));
+    });
+  }
+}
+
 // T: element in memory; D: lane of the destination register, zero- or sign-extended from T.
 template <class T, class D>
 Flow load(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned bytes = sizeof(T) * in.count;
+  OnePiece piece;
+  if (resolve_together(w, in, mask, bytes, AccessKind::read, piece)) {
+    observe_access(w, in, mask, piece, bytes, AccessKind::read, in.flags & kAcquire, false,
+                   in.flags & kStrong);
+    give<T, D>(w, in, mask, piece);
+    return Flow::next;
+  }
   Places at;
   // All addresses first: a destination may be the address register.
   for_lanes(mask, [&](int l) {
@@ -65,8 +87,22 @@ Flow load_used(Warp& w, const Inst& in, uint32_t mask) {
 template <class T, class S>
 Flow store(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned count = in.count, bytes = sizeof(T) * count;
-  Places at;
   const Ref* refs = count == 1 ? &in.b : in.extra->refs.data();
+  OnePiece piece;
+  if (resolve_together(w, in, mask, bytes, AccessKind::write, piece)) {
+    observe_access(w, in, mask, piece, bytes, AccessKind::write, false, in.flags & kRelease,
+                   in.flags & kStrong);
+    for (unsigned i = 0; i < count; ++i) {  // in lane order: the last lane wins, in all elements
+      const auto s = w.lanes<S>(refs[i]);
+      for_lanes(mask, [&](int l) {
+        const T value = static_cast<T>(s[l]);
+        std::memcpy(piece.bytes(l) + i * sizeof(T), &value, sizeof(T));
+      });
+    }
+    ++w.machine.effects;
+    return Flow::next;
+  }
+  Places at;
   for_lanes(mask, [&](int l) {
     at.set(l, resolve_access({w, in, l}, in.space, lane_address({w, in, l}), bytes, AccessKind::write));
   });

@@ -34,10 +34,9 @@ void load_accumulators(Warp& w, const Inst& in, int n, T (*d)[kMmaRows][kMmaBloc
   for_each_square(n, d, [&](size_t square, T* to) {
     const uint32_t* even = w.lanes<uint32_t>(in.extra->refs[2 * square]).slots;
     const uint32_t* odd = w.lanes<uint32_t>(in.extra->refs[2 * square + 1]).slots;
-    for (int lane = 0; lane < 32; ++lane) {
-      T* pair = to + lane / 4 * kMmaBlock + lane % 4 * 2;
-      std::memcpy(pair, even + lane, 4);
-      std::memcpy(pair + 1, odd + lane, 4);
+    for (int row = 0; row < 8; ++row, even += 4, odd += 4) {
+      const uint32_t pairs[8] = {even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]};
+      std::memcpy(to + row * kMmaBlock, pairs, sizeof pairs);
     }
   });
 }
@@ -47,10 +46,13 @@ void store_accumulators(Warp& w, const Inst& in, int n, T (*d)[kMmaRows][kMmaBlo
   for_each_square(n, d, [&](size_t square, T* from) {
     uint32_t* even = w.lanes<uint32_t>(in.extra->refs[2 * square]).slots;
     uint32_t* odd = w.lanes<uint32_t>(in.extra->refs[2 * square + 1]).slots;
-    for (int lane = 0; lane < 32; ++lane) {
-      const T* pair = from + lane / 4 * kMmaBlock + lane % 4 * 2;
-      std::memcpy(even + lane, pair, 4);
-      std::memcpy(odd + lane, pair + 1, 4);
+    for (int row = 0; row < 8; ++row, even += 4, odd += 4) {
+      uint32_t pairs[8];
+      std::memcpy(pairs, from + row * kMmaBlock, sizeof pairs);
+      const uint32_t first[4] = {pairs[0], pairs[2], pairs[4], pairs[6]};
+      const uint32_t second[4] = {pairs[1], pairs[3], pairs[5], pairs[7]};
+      std::memcpy(even, first, sizeof first);
+      std::memcpy(odd, second, sizeof second);
     }
   });
 }

@@ -76,6 +76,7 @@ std::string Schedule::text() const {
 
 Cta::Cta(Machine& m, const Program& p, const LaunchConfig& c, Dim3 i, uint32_t rank)
     : machine(m), program(p), config(c), index(i), cluster_rank(rank) {
+  itself.fill(this);
   uint32_t dynamic = (kSharedBase + p.shared_static_bytes + p.shared_dynamic_align - 1) /
                      p.shared_dynamic_align * p.shared_dynamic_align;
   uint32_t end = c.dynamic_shared ? dynamic + c.dynamic_shared : kSharedBase + p.shared_static_bytes;

@@ -88,6 +88,7 @@ struct Cta {
   std::map<uint32_t, Mbarrier> mbarriers;  // by shared address
   std::vector<Warpgroup> warpgroups;       // what they do with wgmma; empty before the first one
   uint64_t order = 0;                      // launch order, unique
+  std::array<Cta*, 32> itself;             // AccessEvent::owner of lanes that use its own shared memory
   bool finished() const;
 
   // Bytes of this CTA's shared window, or null when [address, address + bytes) is not allocated.

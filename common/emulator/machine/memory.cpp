@@ -77,6 +77,7 @@ void GlobalMemory::add_host_range(void* host, uint64_t bytes, const std::string&
   a.serial = ++last_serial_;
   a.name = name;
   a.host = static_cast<std::byte*>(host);
+  forget_recent();
   host_ranges_ += allocations_.count(a.address) == 0;
   allocations_[a.address] = a;
 }
@@ -100,7 +101,7 @@ bool GlobalMemory::release(uint64_t address) {
   freed_[a.serial] = {a.address, a.bytes, shown_name(a)};
   if (freed_.size() > kFreedKept) freed_.erase(freed_.begin());
   allocations_.erase(it);
-  last_bytes_ = 0;
+  forget_recent();
   return true;
 }
 
@@ -142,6 +143,14 @@ const Allocation* GlobalMemory::find(uint64_t address, uint64_t bytes) {
   last_host_ = a.host;
   last_constant_ = a.constant;
   return &a;
+}
+
+const GlobalMemory::Piece* GlobalMemory::find_piece(uint64_t address) {
+  const Allocation* a = find(address, 1);
+  if (!a) return nullptr;
+  Piece& p = recent_[next_recent_++ % recent_.size()];
+  p = {a->address, a->bytes, a->host, a->constant};
+  return &p;
 }
 
 std::byte* GlobalMemory::word_at(uint64_t address) {

@@ -3,6 +3,7 @@
 // program that dereferences a device pointer on the host crashes here as it does with a GPU.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -44,7 +45,7 @@ class GlobalMemory {
 
   void set_constant(uint64_t address) {
     allocations_.at(address).constant = true;
-    last_bytes_ = 0;
+    forget_recent();
   }
 
   // The latest allocation that held the address, where none does now; or the one of that serial number. Null: none, or it is
@@ -58,6 +59,17 @@ class GlobalMemory {
 
   // The allocation that holds [address, address + bytes), or null.
   const Allocation* find(uint64_t address, uint64_t bytes);
+  // The allocation that holds the address, briefly; null when there is none.
+  struct Piece {
+    uint64_t begin = 0, bytes = 0;
+    std::byte* host = nullptr;
+    bool constant = false;
+  };
+  const Piece* piece(uint64_t address) {
+    for (const Piece& p : recent_)
+      if (address - p.begin < p.bytes) return &p;
+    return find_piece(address);
+  }
   // Bytes for the emulator's use; null when the range is not inside one allocation.
   std::byte* at(uint64_t address, uint64_t bytes) {
     if (address - last_begin_ < last_bytes_ && bytes <= last_bytes_ - (address - last_begin_))
@@ -89,6 +101,13 @@ class GlobalMemory {
   uint64_t last_begin_ = 0, last_bytes_ = 0;
   std::byte* last_host_ = nullptr;
   bool last_constant_ = false;
+  std::array<Piece, 4> recent_;  // that were asked for
+  size_t next_recent_ = 0;
+  const Piece* find_piece(uint64_t address);
+  void forget_recent() {
+    last_bytes_ = 0;
+    recent_.fill(Piece());
+  }
 };
 
 }  // namespace emu

@@ -72,7 +72,8 @@ void Statistics::on_turn(Warp&, const Turn& turn) {
 void Statistics::on_access(Warp&, const Inst& in, const AccessEvent& e) {
   if (e.kind == AccessKind::atomic || in.space == Space::constant) return;
   const bool store = e.kind == AccessKind::write;
-  const uint64_t bytes = static_cast<uint64_t>(__builtin_popcount(e.mask)) * e.bytes;
+  const uint64_t bytes =
+      uint64_t{e.bytes} * (e.mask == ~0u ? 32u : static_cast<unsigned>(__builtin_popcount(e.mask)));
   if (e.space == Space::shared)
     (store ? stats_.shared_store_bytes : stats_.shared_load_bytes) += bytes;
   else

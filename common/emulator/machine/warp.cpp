@@ -16,8 +16,13 @@ constexpr uint32_t kCallLocalBytes = 16u << 10;  // per thread
 constexpr int kBackBranchesPerTurn = 32;
 // Instructions of a warp without any effect before its state is watched for a repetition.
 constexpr uint64_t kIdleBeforeWatch = 20000;
-constexpr uint64_t kTurnsBeforeSlice =
-    500;  // then what does not decide how the loop goes on is left out of its state
+// Turns after which what does not decide how the loop goes on is left out of its state.
+constexpr uint64_t kTurnsBeforeSlice = 500;
+
+// As __builtin_popcount, which is a call where the processor may lack the instruction. Mostly all lanes are there.
+inline uint64_t lanes_in(uint32_t mask) {
+  return mask == ~0u ? 32 : static_cast<uint64_t>(__builtin_popcount(mask));
+}
 }  // namespace
 
 Warp::Warp(Machine& m, Cta& c, const Program& p, int i, uint32_t mask)
@@ -184,7 +189,7 @@ int Warp::run(int budget) {
       uint32_t m = g->mask;
       if (in.guard != kNoRef) m &= predicate(in.guard);
       if (m) {
-        turn.lanes[static_cast<size_t>(in.cls)] += static_cast<uint64_t>(__builtin_popcount(m));
+        turn.lanes[static_cast<size_t>(in.cls)] += lanes_in(m);
         if (!watchers.empty()) watchers.tell(&Observer::on_instruction, *this, in);
         Flow flow = in.exec(*this, in, m);
         if (flow == Flow::next) {
@@ -197,7 +202,7 @@ int Warp::run(int budget) {
           continue;
         } else if (flow == Flow::converge) {
           g->state = Group::State::converging;
-          turn.lanes[static_cast<size_t>(in.cls)] -= static_cast<uint64_t>(__builtin_popcount(m));
+          turn.lanes[static_cast<size_t>(in.cls)] -= lanes_in(m);
           break;
         } else if (flow == Flow::yield) {
           ++g->pc;

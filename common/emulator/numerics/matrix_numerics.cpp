@@ -1,6 +1,7 @@
 #include "emulator/numerics/matrix_numerics.hpp"
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -8,10 +9,8 @@
 namespace emu {
 namespace {
 
-// Lower than that of any product: a term that is zero never decides the alignment.
-constexpr int kZeroExponent = -1000;
+constexpr int kZeroExponent = kMmaZeroExponent;
 // Bounds of the fast sum (see fused_rows): no product or scale leaves the normal range of f32.
-constexpr int kPlainExponent = 40;
 constexpr int kPlainLowest = -80, kPlainHighest = 100;
 
 uint32_t bits_of(float value) {
@@ -24,14 +23,6 @@ float float_of(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, 4);
   return value;
-}
-
-// bf16 and tf32 are the upper bits of an f32.
-MmaElement from_f32(uint32_t bits) {
-  const int field = static_cast<int>(bits >> 23 & 0xFF);
-  const bool zero = (bits & 0x7FFFFFFF) == 0;
-  return {float_of(bits), static_cast<int16_t>(zero ? kZeroExponent : std::max(field, 1) - 127),
-          zero || std::abs(field - 127) <= kPlainExponent};
 }
 
 MmaElement from_f16(uint16_t bits) {
@@ -107,9 +98,9 @@ MmaElement mma_element(Type type, uint32_t bits) {
     case Type::f16:
       return from_f16(static_cast<uint16_t>(bits));
     case Type::bf16:
-      return from_f32(bits << 16);
+      return mma_element_of_f32(bits << 16);
     case Type::tf32:
-      return from_f32(bits & ~0x1FFFu);
+      return mma_element_of_f32(bits & ~0x1FFFu);
     case Type::e5m2:
       return from_f16(static_cast<uint16_t>(bits << 8));  // the upper byte of an f16
     default:
@@ -164,155 +155,212 @@ struct Vector {
   typedef T type __attribute__((vector_size(W * sizeof(T))));
 };
 
-// Rows of one block of columns, all terms within the bounds above. Returns the rows (bit i) that are not, because of
-// the old D: their D is left alone.
+// Some blocks of columns, side by side.
+struct Blocks {
+  const float (*value)[kMmaDepth][kMmaBlock];  // of B
+  const int16_t (*exponent)[kMmaDepth][kMmaBlock];
+  float (*d)[kMmaRows][kMmaBlock];
+};
+
+// Rows of `Count` blocks of columns, all terms within the bounds above. Returns the rows (bit i) that are not, because of
+// the old D or of a sum that is too large: their D is left alone.
 //
 // With s = 2^(fraction_bits - E), a term cut to a multiple of 1/s is trunc(term * s), below 2^27 in magnitude; K of
-// them stay below 2^31. The old D is added after that, in double, because the sum can reach 2^31.
-template <int W>  // lanes of a vector
+// them stay below 2^31, and so, mostly, does the sum with the old D. Rounding is toward zero (TowardZero), so that an f32
+// keeps the leading bits of the sum.
+template <int W, int Count>  // lanes of a vector
 inline __attribute__((always_inline)) uint32_t fused_rows(const MmaFormat& format, const MmaRows& a,
-                                                          const float (*b)[kMmaBlock],
-                                                          const int16_t (*b_exponent)[kMmaBlock],
-                                                          float (*d)[kMmaBlock], uint32_t rows) {
+                                                          const Blocks& blocks, uint32_t rows) {
   using Floats = typename Vector<float, W>::type;
   using Ints = typename Vector<int32_t, W>::type;
+  using Unsigned = typename Vector<uint32_t, W>::type;
   using Shorts = typename Vector<int16_t, W>::type;
-  using Doubles = typename Vector<double, W>::type;
-  using Longs = typename Vector<int64_t, W>::type;
+  using BlockShorts = typename Vector<int16_t, kMmaBlock>::type;
+  using BlockInts = typename Vector<int32_t, kMmaBlock / 2>::type;
+  constexpr int kInBlock = kMmaBlock / W, kVectors = Count * kInBlock;
   const bool is_f16 = format.d == Type::f16;
-  const int lowest_d = is_f16 ? -14 : -126;
-  const int64_t kept = ~((int64_t{1} << (52 - format.result_bits)) - 1);
+  const int32_t kept = ~((1 << (23 - format.result_bits)) - 1);
   const int depth = format.depth, fraction_bits = format.fraction_bits;
   uint32_t left_out = 0;
   for (uint32_t m = rows; m; m &= m - 1) {
     const int row = __builtin_ctz(m);
-    Floats old[kMmaBlock / W];
-    Shorts largest[kMmaBlock / W];
-    Ints strange = {};
-    for (int v = 0; v < kMmaBlock / W; ++v) {
-      std::memcpy(&old[v], &d[row][v * W], sizeof(Floats));
-      Ints bits;
-      std::memcpy(&bits, &old[v], sizeof bits);
-      // Sign bits and shifts instead of comparisons, which compilers take apart for wide vectors.
+    BlockShorts largest_product[Count];
+    for (int c = 0; c < Count; ++c) largest_product[c] = BlockShorts{} + kPlainLowest;
+#pragma GCC unroll 4
+    for (int k = 0; k < depth; ++k) {
+      const BlockInts both = BlockInts{} + a.exponent_twice[row][k];
+      BlockShorts of_a;
+      std::memcpy(&of_a, &both, sizeof of_a);
+      for (int c = 0; c < Count; ++c) {
+        BlockShorts exponent;
+        std::memcpy(&exponent, blocks.exponent[c][k], sizeof exponent);
+        exponent += of_a;
+        largest_product[c] = largest_product[c] > exponent ? largest_product[c] : exponent;
+      }
+    }
+    // The exponents of the old D join. Sign bits and shifts instead of comparisons, which compilers take apart for wide
+    // vectors.
+    Floats scale[kVectors];
+    Ints sum[kVectors], strange = {};
+    for (int v = 0; v < kVectors; ++v) {
+      Shorts of_products;
+      std::memcpy(&of_products, reinterpret_cast<const int16_t*>(largest_product) + v * W,
+                  sizeof of_products);
+      Ints bits, largest = __builtin_convertvector(of_products, Ints);
+      std::memcpy(&bits, &blocks.d[v / kInBlock][row][v % kInBlock * W], sizeof bits);
       bits &= 0x7FFFFFFF;
       const Ints exponent = (bits >> 23) - 127;
       const Ints nonzero = -bits;  // negative when the magnitude is not 0
       strange |= (kPlainHighest - exponent) | (nonzero & (exponent - kPlainLowest));
-      const Ints raise = lowest_d - exponent;  // positive for a subnormal f16
-      const Ints in_type = exponent + (raise & ~(raise >> 31)) - kPlainLowest;
-      const Ints used = kPlainLowest + (in_type & (nonzero >> 31));
-      largest[v] = __builtin_convertvector(used, Shorts);
-    }
-    int32_t any = 0;
-    for (int i = 0; i < W; ++i) any |= strange[i];
-    if (any < 0) {
-      left_out |= 1u << row;
-      continue;
-    }
-    for (int k = 0; k < depth; ++k) {
-      for (int v = 0; v < kMmaBlock / W; ++v) {
-        Shorts exponent;
-        std::memcpy(&exponent, &b_exponent[k][v * W], sizeof exponent);
-        exponent += a.exponent[row][k];
-        largest[v] = largest[v] > exponent ? largest[v] : exponent;
+      Ints used = exponent;  // of a zero it is lower than any other
+      if (is_f16) {
+        const Ints raise = -14 - exponent;  // positive for a subnormal f16
+        used = (exponent + (raise & ~(raise >> 31))) & (nonzero >> 31);
+        used |= kPlainLowest & ~(nonzero >> 31);
       }
-    }
-    Floats scale[kMmaBlock / W];
-    Ints sum[kMmaBlock / W];
-    for (int v = 0; v < kMmaBlock / W; ++v) {
-      const Ints field = (127 + fraction_bits - __builtin_convertvector(largest[v], Ints)) << 23;
+      largest = largest > used ? largest : used;
+      const Ints field = (127 + fraction_bits - largest) << 23;
       std::memcpy(&scale[v], &field, sizeof field);
       sum[v] = Ints{};
     }
+#pragma GCC unroll 4
     for (int k = 0; k < depth; ++k) {
-      for (int v = 0; v < kMmaBlock / W; ++v) {
+      const Floats of_a = a.value[row][k] - Floats{};
+      for (int v = 0; v < kVectors; ++v) {
         Floats x;
-        std::memcpy(&x, &b[k][v * W], sizeof x);
-        x = x * a.value[row][k] * scale[v];
+        std::memcpy(&x, &blocks.value[v / kInBlock][k][v % kInBlock * W], sizeof x);
+        x = x * of_a * scale[v];
         sum[v] += __builtin_convertvector(x, Ints);
       }
     }
-    for (int v = 0; v < kMmaBlock / W; ++v) {
-      Doubles total = __builtin_convertvector(sum[v], Doubles) +
-                      __builtin_convertvector(__builtin_convertvector(old[v] * scale[v], Ints), Doubles);
-      const Ints field = (127 - fraction_bits + __builtin_convertvector(largest[v], Ints)) << 23;
+    Ints total[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      Floats old;
+      std::memcpy(&old, &blocks.d[v / kInBlock][row][v % kInBlock * W], sizeof old);
+      const Ints last = __builtin_convertvector(old * scale[v], Ints);
+      Unsigned added;  // modulo 2^32
+      Unsigned one, other;
+      std::memcpy(&one, &sum[v], sizeof one);
+      std::memcpy(&other, &last, sizeof other);
+      added = one + other;
+      std::memcpy(&total[v], &added, sizeof added);
+      strange |= (sum[v] ^ total[v]) & (last ^ total[v]);  // negative when it does not fit
+    }
+    uint64_t pairs[W / 2], any = 0;
+    std::memcpy(pairs, &strange, sizeof pairs);
+    for (uint64_t pair : pairs) any |= pair;
+    if (any & 0x8000000080000000) {
+      left_out |= 1u << row;
+      continue;
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      Ints field;
+      std::memcpy(&field, &scale[v], sizeof field);
+      field = (254 << 23) - field;  // one unit: 1 / scale
       Floats unit;
       std::memcpy(&unit, &field, sizeof field);
+      float* to = &blocks.d[v / kInBlock][row][v % kInBlock * W];
       if (is_f16) {
-        total *= __builtin_convertvector(unit, Doubles);
-        double sums[W];
-        std::memcpy(sums, &total, sizeof sums);
-        for (int i = 0; i < W; ++i) d[row][v * W + i] = convert_sum(sums[i], format);
+        for (int i = 0; i < W; ++i)
+          to[i] = convert_sum(static_cast<double>(total[v][i]) * static_cast<double>(unit[i]), format);
       } else {
-        Longs cut;
-        std::memcpy(&cut, &total, sizeof cut);
-        cut &= kept;
-        std::memcpy(&total, &cut, sizeof cut);
-        const Floats result = __builtin_convertvector(total, Floats) * unit;
-        std::memcpy(&d[row][v * W], &result, sizeof result);
+        const Floats whole = __builtin_convertvector(total[v], Floats);
+        Ints bits;
+        std::memcpy(&bits, &whole, sizeof bits);
+        bits &= kept;
+        Floats cut;
+        std::memcpy(&cut, &bits, sizeof cut);
+        cut *= unit;
+        std::memcpy(to, &cut, sizeof cut);
       }
     }
   }
   return left_out;
 }
 
-using FusedRows = uint32_t (*)(const MmaFormat&, const MmaRows&, const float (*)[kMmaBlock],
-                               const int16_t (*)[kMmaBlock], float (*)[kMmaBlock], uint32_t);
+// One block, or two of them, which share the reading of A.
+template <int W>
+inline __attribute__((always_inline)) uint32_t fused_blocks(const MmaFormat& format, const MmaRows& a,
+                                                            const Blocks& blocks, int count, uint32_t rows) {
+  return count == 2 ? fused_rows<W, 2>(format, a, blocks, rows) : fused_rows<W, 1>(format, a, blocks, rows);
+}
 
-uint32_t fused_rows_portable(const MmaFormat& format, const MmaRows& a, const float (*b)[kMmaBlock],
-                             const int16_t (*be)[kMmaBlock], float (*d)[kMmaBlock], uint32_t rows) {
-  return fused_rows<4>(format, a, b, be, d, rows);
+using FusedBlocks = uint32_t (*)(const MmaFormat&, const MmaRows&, const Blocks&, int, uint32_t);
+
+uint32_t fused_blocks_portable(const MmaFormat& format, const MmaRows& a, const Blocks& blocks, int count,
+                               uint32_t rows) {
+  return fused_blocks<4>(format, a, blocks, count, rows);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) uint32_t fused_rows_avx2(const MmaFormat& format, const MmaRows& a,
-                                                         const float (*b)[kMmaBlock],
-                                                         const int16_t (*be)[kMmaBlock],
-                                                         float (*d)[kMmaBlock], uint32_t rows) {
-  return fused_rows<8>(format, a, b, be, d, rows);
+__attribute__((target("avx2"))) uint32_t fused_blocks_avx2(const MmaFormat& format, const MmaRows& a,
+                                                           const Blocks& blocks, int count, uint32_t rows) {
+  return fused_blocks<8>(format, a, blocks, count, rows);
 }
 
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) uint32_t fused_rows_avx512(
-    const MmaFormat& format, const MmaRows& a, const float (*b)[kMmaBlock], const int16_t (*be)[kMmaBlock],
-    float (*d)[kMmaBlock], uint32_t rows) {
-  return fused_rows<16>(format, a, b, be, d, rows);
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) uint32_t fused_blocks_avx512(
+    const MmaFormat& format, const MmaRows& a, const Blocks& blocks, int count, uint32_t rows) {
+  return fused_blocks<16>(format, a, blocks, count, rows);
 }
 #endif
 
-FusedRows choose_fused_rows() {
+FusedBlocks choose_fused_blocks() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return fused_rows_avx512;
-  if (__builtin_cpu_supports("avx2")) return fused_rows_avx2;
+    return fused_blocks_avx512;
+  if (__builtin_cpu_supports("avx2")) return fused_blocks_avx2;
 #endif
-  return fused_rows_portable;
+  return fused_blocks_portable;
+}
+
+// For as long as it lives, floating point arithmetic of this thread rounds toward zero.
+struct TowardZero {
+  const int before = std::fegetround();
+  TowardZero() { std::fesetround(FE_TOWARDZERO); }
+  ~TowardZero() { std::fesetround(before); }
+};
+
+// Row by row, step by step.
+void multiply_slowly(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int block, uint32_t rows,
+                     MmaAccumulator& d) {
+  for (; rows; rows &= rows - 1) {
+    const int row = __builtin_ctz(rows);
+    MmaElement x[kMmaDepth], y[kMmaDepth];
+    for (int k = 0; k < format.depth; ++k) x[k] = {a.value[row][k], a.exponent[row][k], true};
+    for (int lane = 0; lane < kMmaBlock; ++lane) {
+      for (int k = 0; k < format.depth; ++k)
+        y[k] = {b.value[block][k][lane], b.exponent[block][k][lane], true};
+      float& element = d.value[block][row][lane];
+      element = mma_fused_sum(format, x, y, element);
+    }
+  }
 }
 
 }  // namespace
 
 void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int columns,
                   MmaAccumulator& d) {
-  static const FusedRows fast = choose_fused_rows();
-  uint32_t plain_rows = 0;
+  static const FusedBlocks fast = choose_fused_blocks();
+  constexpr uint32_t kAll = (1u << kMmaRows) - 1;
+  uint32_t plain_rows = 0, slow[kMmaBlocks];
   for (int row = 0; row < kMmaRows; ++row) plain_rows |= static_cast<uint32_t>(a.plain[row]) << row;
-  for (int block = 0; block * kMmaBlock < columns; ++block) {
-    uint32_t slow = 0xFFFF;
-    if (b.plain[block])
-      slow = (0xFFFF & ~plain_rows) |
-             fast(format, a, b.value[block], b.exponent[block], d.value[block], plain_rows);
-    for (; slow; slow &= slow - 1) {
-      const int row = __builtin_ctz(slow);
-      MmaElement x[kMmaDepth], y[kMmaDepth];
-      for (int k = 0; k < format.depth; ++k) x[k] = {a.value[row][k], a.exponent[row][k], true};
-      for (int lane = 0; lane < kMmaBlock; ++lane) {
-        for (int k = 0; k < format.depth; ++k)
-          y[k] = {b.value[block][k][lane], b.exponent[block][k][lane], true};
-        float& element = d.value[block][row][lane];
-        element = mma_fused_sum(format, x, y, element);
+  const int blocks = (columns + kMmaBlock - 1) / kMmaBlock;
+  {
+    const TowardZero rounding;
+    for (int block = 0; block < blocks;) {
+      slow[block] = kAll;
+      if (!b.plain[block]) {
+        ++block;
+        continue;
       }
+      const int count = block + 1 < blocks && b.plain[block + 1] ? 2 : 1;
+      const uint32_t left_out =
+          fast(format, a, {b.value + block, b.exponent + block, d.value + block}, count, plain_rows);
+      for (int end = block + count; block < end; ++block) slow[block] = (kAll & ~plain_rows) | left_out;
     }
   }
+  for (int block = 0; block < blocks; ++block) multiply_slowly(format, a, b, block, slow[block], d);
 }
 
 }  // namespace emu

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "emulator/ptx/types.hpp"
 
@@ -29,6 +30,21 @@ struct MmaElement {
   bool plain;        // finite, and zero or within 2^-40 <= |value| < 2^41: the fast sum is exact
 };
 
+// Lower than that of any product: a term that is zero never decides the alignment.
+constexpr int kMmaZeroExponent = -1000;
+constexpr int kMmaPlainExponent = 40;
+
+// bf16 and tf32 are the upper bits of an f32.
+inline MmaElement mma_element_of_f32(uint32_t bits) {
+  const int field = static_cast<int>(bits >> 23 & 0xFF);
+  const bool zero = (bits & 0x7FFFFFFF) == 0;
+  MmaElement e;
+  std::memcpy(&e.value, &bits, 4);
+  e.exponent = static_cast<int16_t>(zero ? kMmaZeroExponent : (field ? field : 1) - 127);
+  e.plain = zero || (field >= 127 - kMmaPlainExponent && field <= 127 + kMmaPlainExponent);
+  return e;
+}
+
 // bits: the element as it lies in memory (low bits). type: bf16, f16, tf32 (low 13 bits are dropped), e4m3, e5m2.
 MmaElement mma_element(Type type, uint32_t bits);
 
@@ -36,6 +52,7 @@ MmaElement mma_element(Type type, uint32_t bits);
 struct MmaRows {
   alignas(64) float value[kMmaRows][kMmaDepth];
   alignas(64) int16_t exponent[kMmaRows][kMmaDepth];
+  alignas(64) int32_t exponent_twice[kMmaRows][kMmaDepth];  // in both halves
   bool plain[kMmaRows];
 
   void clear() {
@@ -44,6 +61,7 @@ struct MmaRows {
   void set(int row, int k, MmaElement e) {
     value[row][k] = e.value;
     exponent[row][k] = e.exponent;
+    exponent_twice[row][k] = static_cast<int32_t>(static_cast<uint16_t>(e.exponent) * 0x10001u);
     plain[row] = plain[row] && e.plain;
   }
 };

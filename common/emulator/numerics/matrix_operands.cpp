@@ -27,7 +27,13 @@ void for_each_element(bool mn_major, int rows, const std::vector<uint8_t>& image
 template <class F>
 void for_each_decoded(Type type, bool mn_major, int rows, const std::vector<uint8_t>& image, F f) {
   const auto decoded = [&f](auto tag) {
-    return [&f](int row, int k, uint32_t bits) { f(row, k, mma_element(decltype(tag)::value, bits)); };
+    return [&f](int row, int k, uint32_t bits) {
+      constexpr Type kType = decltype(tag)::value;
+      if constexpr (kType == Type::bf16)
+        f(row, k, mma_element_of_f32(bits << 16));
+      else
+        f(row, k, mma_element(kType, bits));
+    };
   };
   switch (type) {
     case Type::bf16:

@@ -1,5 +1,6 @@
 #include "emulator/ptx/types.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -53,9 +54,10 @@ const char* name_of(Space s) {
 
 void fill_poison(void* bytes, size_t count) {
   auto* p = static_cast<unsigned char*>(bytes);
-  size_t i = 0;
-  for (; i + 4 <= count; i += 4) std::memcpy(p + i, &kPoison32, 4);
-  for (; i < count; ++i) p[i] = 0x7F;
+  const size_t whole = count / 4 * 4;
+  for (size_t i = 0; i < whole && i < 4096; i += 4) std::memcpy(p + i, &kPoison32, 4);
+  for (size_t i = 4096; i < whole; i += 4096) std::memcpy(p + i, p, std::min<size_t>(4096, whole - i));
+  for (size_t i = whole; i < count; ++i) p[i] = 0x7F;
 }
 
 }  // namespace emu
