@@ -145,7 +145,7 @@ TEST_CASE("checker memory: a tile that two threads keep storing, each one group 
 // Every CTA adds to a counter behind a fence, and so learns of all CTAs before it.
 TEST_CASE("checker memory: CTAs that follow each other and know of each other") {
   const std::string body =
-      "mov.u32 %r1, word;\nst.shared.u32 [%r1], %t;\nsetp.ne.u32 %p1, %t, 0;\n@%p1 bra END;\nmov.u64 %rd1, "
+      "mov.u32 %r1, word;\nsetp.ne.u32 %p1, %t, 0;\n@%p1 bra END;\nst.shared.u32 [%r1], %t;\nmov.u64 %rd1, "
       "counter;\nfence.acq_rel.gpu;\natom.global.add.u32 %r3, [%rd1], 1;\nfence.acq_rel.gpu;\nEND:\n";
   const std::string variables = ".shared .align 16 .b8 word[16];\n.global .align 4 .u32 counter;\n";
   const auto bytes = [&](unsigned ctas, size_t growth) {

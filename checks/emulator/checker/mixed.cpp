@@ -173,7 +173,7 @@ TEST_CASE("one place: several warps store to it") {
 
 TEST_CASE("one lane: it arrives for lanes that have read with it") {
   const std::string setup =
-      kInit + by_thread_0("F", kExpect + kCopy) + wait("W", 0) + "setp.ge.u32 %p5, %t, 32;\n";
+      kInit + by_thread_0("F", kExpect + kCopy) + wait("W", 0) + "bar.sync 0;\nsetp.ge.u32 %p5, %t, 32;\n";
   const std::string lanes =
       "shl.b32 %r4, %t, 1;\nand.b32 %r4, %r4, 60;\nadd.u32 %r4, %r4, %r1;\n@!%p5 ld.shared.u32 %r3, [%r4];\n";
   const std::string arrive = by_thread_0("A", "mbarrier.arrive.shared::cta.b64 _, [%r2];\n");

@@ -53,19 +53,6 @@ TEST_CASE("wgmma registers: only wgmmas of one shape hand accumulators on withou
   CHECK(of(kMmaFence + mma(8) + copy + mma(16, "%rd1", 20) + kEnd) == "missing-wgmma-fence ");
 }
 
-TEST_CASE("registers: a value that nothing sets is advice where it is used") {
-  const auto registers = [](const std::string& body) { return reported(body, kShared, 32); };
-  const std::string store = "st.global.u32 [%out], %r5;\n";
-  CHECK(registers("mov.u32 %r5, 1;\n" + store) == "nothing");
-  CHECK(registers("mov.u32 %r6, %r7;\n") == "nothing");  // only copied
-  CHECK(registers("add.u32 %r5, %r7, 1;\n" + store) == "advice uninitialised-read ");
-  CHECK(registers("mov.u32 %r5, %r7;\n" + store) == "advice uninitialised-read ");
-  CHECK(registers("setp.eq.u32 %p4, %t, 0;\n@%p4 mov.u32 %r5, 1;\n" + store) ==
-        "nothing");  // on some path it is set
-  // a wgmma that starts its accumulators anew does not read them
-  CHECK(of("") == "nothing");
-}
-
 TEST_CASE("wgmma registers: A is not taken from accumulators in flight") {
   const std::string take = "mov.b32 %r10, %f0;\n", product = mma(8, kFragment, 8);
   CHECK(of(kMmaFence + mma(8) + take + product + kEnd) == "accumulator-in-flight ");

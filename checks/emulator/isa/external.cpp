@@ -35,7 +35,7 @@ TEST_CASE("free: what is freed is no memory any more, and is freed once") {
                     release =
                         "{\n.param .b64 pointer;\nst.param.b64 [pointer], %rd2;\ncall free, (pointer);\n}\n";
   CHECK(Runner().fault(use + release, {}, with_functions()).id == "none");
-  CHECK(Runner().fault(use + release + "st.u32 [%rd2], 1;", {}, with_functions()).id == "out-of-bounds");
+  CHECK(Runner().fault(use + release + "st.u32 [%rd2], 1;", {}, with_functions()).id == "use-after-free");
   CHECK(Runner().fault(use + release + release, {}, with_functions()).id != "none");
 }
 

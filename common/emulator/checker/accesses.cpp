@@ -350,16 +350,14 @@ void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag 
     return;
   }
   if (!strong_) seam_.check(who, range.address, range.bytes, write);
-  if (write)
-    readers_.check_write(who, range.address, range.bytes, strong_);
-  else
-    readers_.note_read(who, range.address, range.bytes, me);
+  if (write) readers_.check_write(who, range.address, range.bytes, strong_);
   each_page_of(range.address, range.bytes, [&](uint64_t address, uint64_t offset, uint64_t here) {
     if (write)
       check_write(who, &global().written.at(address).last[offset], nullptr, here, me, address, Space::global);
     else if (Writers* page = global().written.find(address))
       check_read(who, &page->last[offset], nullptr, here, me, address, Space::global);
   });
+  if (!write) readers_.note_read(who, range.address, range.bytes, me);
 }
 
 // ---- a warp's access
@@ -426,7 +424,7 @@ inline bool AccessRule::usual_access(const Accessor& who, const AccessEvent& e, 
   }
   if (writer) {
     const SeenRecord& w = look(who, seen[1], writer);
-    usual = usual && w.ordered(writer, l) && !(tags.write && w.strong && !strong_);
+    usual = usual && w.ordered(writer, l) && (!tags.write || w.strong == strong_);
   }
   if (!usual) return false;
   fill(tags.write ? writes : reads, e.bytes, tags.of(l, *again));

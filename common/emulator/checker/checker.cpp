@@ -25,7 +25,6 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   maps_.clear();
   freed_maps_.begin();
   registers_.clear();
-  unset_registers_.launched(program);
   drain_.clear();
   collect_at_ = least_growth;
 }

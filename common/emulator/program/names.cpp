@@ -16,6 +16,7 @@ std::string plus(uint64_t offset) {
 }  // namespace
 
 std::string demangled(const std::string& symbol) {
+  if (symbol.rfind("_Z", 0) != 0) return symbol;  // "b" is no name of a type here
   int status = 0;
   char* plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
   const std::string out = plain && status == 0 ? plain : symbol;
