@@ -14,6 +14,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/bf16.hpp"
@@ -327,9 +328,10 @@ void measure_copies(long long* ticks) {
   }
   const CUtensorMap tmap = lab::make_tensor_map_2d(data.get(), kRows, kColumns, 128, kColumns);
   int sms = lab::current_device().multiprocessors;
+  const std::pair<const char*, int> places[] = {{"l2", 128 * 1024}, {"dram", kRows}};
   for (const int ctas : {1, 16, 66, sms})
     for (const int stages : {1, 2, 4, 6, 8, 12}) {
-      for (const auto& [where, rows] : {std::pair<const char*, int>{"l2", 128 * 1024}, {"dram", kRows}}) {
+      for (const auto& [where, rows] : places) {
         constexpr int kRounds = 96;
         measure("tensor_stream_" + std::string(where) + "_" + std::to_string(ctas) + "ctas_" +
                     std::to_string(stages) + "stages",
