@@ -138,33 +138,6 @@ __global__ void tensor_store(const __grid_constant__ CUtensorMap tmap, int boxes
   *ticks = clock64() - start;
 }
 
-// The same, asked for by all lanes of a warp alike.
-__global__ void tensor_store_by_all(const __grid_constant__ CUtensorMap tmap, int boxes, int box_bytes,
-                                    int box_rows, long long* ticks) {
-  extern __shared__ __align__(1024) unsigned char smem[];
-  const long long start = clock64();
-  for (int i = 0; i < boxes; ++i)
-    ptx::cp_async_bulk_tensor_2d_store(&tmap, 0, i * box_rows, smem + i * box_bytes);
-  ptx::cp_async_bulk_commit_group();
-  ptx::cp_async_bulk_wait_group_read<0>();
-  if (threadIdx.x == 0) *ticks = clock64() - start;
-}
-
-// Plain stores of a warpgroup: the lanes of an instruction write to `sectors` sectors of 32 bytes, by turns.
-template <class T>
-__global__ void plain_stores(T* out, int sectors, long long* ticks) {
-  constexpr int kInSector = 32 / sizeof(T);
-  const int warp = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
-  T* to = out + static_cast<size_t>(warp) * kLaps * 32 * kInSector + lane % sectors * kInSector +
-          lane / sectors % kInSector;
-  __syncthreads();
-  const long long start = clock64();
-#pragma unroll 1
-  for (int i = 0; i < kLaps; ++i) to[i * 32 * kInSector] = static_cast<T>(i);
-  __syncthreads();
-  if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
-}
-
 // A warpgroup copies `per_thread` chunks of 16 bytes a thread with cp.async and waits for them.
 __global__ void cp_async_chunks(const uint4* in, int per_thread, long long* ticks, long long* issue) {
   extern __shared__ __align__(1024) unsigned char smem[];
@@ -285,15 +258,6 @@ __global__ void mbarrier_arrivals(long long* ticks) {
   if (threadIdx.x == 0) *ticks = clock64() - start;
 }
 
-__global__ void mbarrier_arrivals_of_all(long long* ticks) {
-  __shared__ uint64_t bar;
-  if (threadIdx.x == 0) ptx::mbarrier_init(&bar, 32);
-  __syncthreads();
-  const long long start = clock64();
-  for (int i = 0; i < kLaps; ++i) ptx::mbarrier_arrive(&bar);
-  if (threadIdx.x == 0) *ticks = clock64() - start;
-}
-
 __global__ void proxy_fence(long long* ticks) {
   __shared__ volatile int word[128];
   const long long start = clock64();
@@ -337,8 +301,7 @@ void measure_copies(long long* ticks) {
   for (const void* kernel :
        {reinterpret_cast<const void*>(tensor_load), reinterpret_cast<const void*>(tensor_load_issue),
         reinterpret_cast<const void*>(tensor_stream), reinterpret_cast<const void*>(tensor_store<true>),
-        reinterpret_cast<const void*>(tensor_store<false>),
-        reinterpret_cast<const void*>(tensor_store_by_all)})
+        reinterpret_cast<const void*>(tensor_store<false>)})
     lab::cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmem),
                     "shared memory");
   for (const int box_rows : {8, 32, 64, 128, 256}) {
@@ -362,10 +325,6 @@ void measure_copies(long long* ticks) {
     measure("tensor_store_" + size, "one box of eight, until complete", ticks, 8, [&](int) {
       tensor_store<false><<<1, 32, kSmem>>>(tmap, std::min(8, boxes), bytes, box_rows, ticks);
     });
-    measure("tensor_store_by_all_" + size, "the same until read, asked for by all lanes of a warp", ticks, 8,
-            [&](int) {
-              tensor_store_by_all<<<1, 32, kSmem>>>(tmap, std::min(8, boxes), bytes, box_rows, ticks);
-            });
   }
   const CUtensorMap tmap = lab::make_tensor_map_2d(data.get(), kRows, kColumns, 128, kColumns);
   int sms = lab::current_device().multiprocessors;
@@ -409,31 +368,10 @@ void measure_threads(long long* ticks) {
           [&](int) { mbarrier_open<<<1, 128>>>(ticks); });
   measure("mbarrier_arrive", "an arrival of one thread, one after another", ticks, kLaps,
           [&](int) { mbarrier_arrivals<<<1, 32>>>(ticks); });
-  measure("mbarrier_arrive_32", "an arrival of all lanes of a warp, one after another", ticks, kLaps,
-          [&](int) { mbarrier_arrivals_of_all<<<1, 32>>>(ticks); });
   measure("proxy_fence_128", "a store to shared memory and fence.proxy.async, 128 threads", ticks, kLaps,
           [&](int) { proxy_fence<<<1, 128>>>(ticks); });
   measure("cluster_barrier_2", "barrier.cluster of two CTAs of 128 threads", ticks, kLaps,
           [&](int) { cluster_barrier<<<2, 128>>>(ticks); });
-}
-
-void measure_plain_stores(long long* ticks) {
-  constexpr size_t kBytes = size_t{132} * 4 * kLaps * 32 * 32;
-  const auto data = lab::device_buffer<unsigned char>(kBytes);
-  for (const int ctas : {1, 132})
-    for (const int sectors : {2, 4, 8, 16, 32}) {
-      const std::string size = std::to_string(sectors) + "_" + std::to_string(ctas) + "ctas";
-      measure(
-          "store_2_bytes_" + size,
-          "an instruction of each of four warps whose lanes write to that many sectors", ticks, kLaps,
-          [&](int) { plain_stores<<<ctas, 128>>>(reinterpret_cast<uint16_t*>(data.get()), sectors, ticks); });
-      if (sectors > 2)
-        measure("store_4_bytes_" + size,
-                "an instruction of each of four warps whose lanes write to that many sectors", ticks, kLaps,
-                [&](int) {
-                  plain_stores<<<ctas, 128>>>(reinterpret_cast<uint32_t*>(data.get()), sectors, ticks);
-                });
-    }
 }
 
 void measure_launches() {
@@ -472,7 +410,6 @@ int main(int argc, char**) {
     }
     measure_copies(ticks.get());
     measure_threads(ticks.get());
-    measure_plain_stores(ticks.get());
     measure_launches();
   } catch (const lab::NoDevice& error) {
     std::fprintf(stderr, "hopper_times: skipped: %s\n", error.what());
