@@ -182,8 +182,9 @@ TEST_CASE("add, mul, div: infinities, NaN, subnormal numbers, overflow") {
   one("add.rp.f32 %f20, $a, $b;\nadd.rn.f32 $d, $a, $b;", bits(1.0f), bits(0x1p-30f), bits(1.0f));
 }
 
-TEST_CASE(".ftz: a result below the smallest normal number is flushed before it is rounded up to that") {
-  // 2^-126 (1 - 2^-24): a tie that f32 without .ftz rounds to 2^-126.
+TEST_CASE(
+    ".ftz: a result that is subnormal with no end of exponents is flushed, though it would be rounded up") {
+  // 2^-126 (1 - 2^-24) has 24 bits: a tie that f32 without .ftz rounds to 2^-126.
   const std::vector<Row> rows = {{0x00800000, 0x3F7FFFFF}, {0x80800000, 0x3F7FFFFF}};
   check_table("mul.rn.f32 $d, $a, $b;", 4, {4, 4}, rows, [](const Row& r) { return r[0]; });
   for (const char* rounding : {"rn", "rz", "rm", "rp"}) {
@@ -192,10 +193,16 @@ TEST_CASE(".ftz: a result below the smallest normal number is flushed before it 
     check_table("mul." + name + ".ftz.f32 $d, $a, $b;", 4, {4, 4}, rows, zero);
     check_table("fma." + name + ".ftz.f32 $d, $a, $b, 0f00000000;", 4, {4, 4}, rows, zero);
   }
-  check_table("fma.rn.ftz.f32 $d, $a, $b, $c;", 4, {4, 4, 4}, {{0x00800000, 0x3F800001, 0x80800000}},
-              [](const Row&) { return 0; });
-  check_table("fma.rn.ftz.f32 $d, $a, $b, $c;", 4, {4, 4, 4}, {{0x00800000, 0x3F800000, 0x40000000}},
-              [](const Row&) { return 0x40000000; });
+  // (1 + 2^-23) (1 - 2^-23) 2^-126 has more: it is rounded to 2^-126, or to less.
+  const std::vector<Row> longer = {{0x00800001, 0x3F7FFFFE}};
+  for (const char* up : {"rn", "rp"})
+    for (std::string op : {"mul.", "fma."})
+      check_table(op + up + ".ftz.f32 $d, $a, $b" + (op == "fma." ? ", 0f00000000;" : ";"), 4, {4, 4}, longer,
+                  [](const Row&) { return 0x00800000; });
+  for (const char* down : {"rz", "rm"})
+    for (std::string op : {"mul.", "fma."})
+      check_table(op + down + ".ftz.f32 $d, $a, $b" + (op == "fma." ? ", 0f00000000;" : ";"), 4, {4, 4},
+                  longer, [](const Row&) { return 0; });
 }
 
 TEST_CASE("min, max: NaN loses, +0 is above -0, .NaN and .xorsign.abs") {

@@ -147,6 +147,7 @@ void write_instruction(Writer& w) {
   std::string guard;
   if (w.random.percent(12) && form.opcode != "set" && form.opcode != "testp")
     guard = "@" + w.predicate_source() + " ";
+  if (c.name == "vadd4.u32.u32.u32.add" || c.name == "vsub4.u32.u32.u32.add") guard = "";  // the same
   std::string text = guard + c.name + " " + destination + (second.empty() ? "" : "|" + second);
   for (const std::string& s : sources) text += ", " + s;
   w.line(text);
