@@ -144,6 +144,12 @@ void large_offsets() {
     read(solid, {0, 0, -16, 0, 0}, {0, by, 0});
     read(solid, {0, 0, 0, -16, 0}, {0, 0, by});
   }
+  for (int w : {16, 17, 48, 49, 80, 1040})
+    for (int h : {16, 17, 48, 49}) {
+      read(l, {0, -16, -16, 0}, {w + 256 * (h % 2), h + 256 * (w % 2)});
+      read(solid, {0, -16, -16, -16, 0}, {w, h, 16});
+      read(solid, {0, -16, -16, -16, 0}, {w, h, 17});
+    }
 }
 
 void element_strides() {

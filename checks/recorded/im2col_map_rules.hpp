@@ -92,6 +92,16 @@ inline std::vector<Im2colRow> im2col_map_rows(uint64_t t) {
                 a.upper_corner[i] = lower + extent - size;
               });
   }
+  for (int i : {1, 2, 3})
+    for (uint64_t size : {(1ull << 31) - 129, (1ull << 31) - 2, (1ull << 31) - 1, 1ull << 31,
+                          (1ull << 31) + 1, (1ull << 31) + 200, (1ull << 32) - 2, 1ull << 32})
+      for (int corner : {-128, -1, 0, 1, 127})
+        for (bool lower : {false, true})
+          probe("globalDim[" + str(i) + "] " + str(size) + ", " + (lower ? "lower " : "upper ") + str(corner),
+                [&](Im2colMap& a) {
+                  a.size[i] = size;
+                  (lower ? a.lower_corner : a.upper_corner)[i < 3 ? i - 1 : 0] = corner;
+                });
   probe("lower (5,5), upper (5,5)", [](Im2colMap& a) {
     a.lower_corner[0] = a.lower_corner[1] = a.upper_corner[0] = a.upper_corner[1] = 5;
   });

@@ -82,10 +82,11 @@ uint64_t shared_bytes(const Map& m) {
   return rows(m) * std::max<uint64_t>(inner_bytes(m), tensor_map_swizzle_span(m.swizzle));
 }
 
-// Of a box of pixels: its extent along the dimension of corner i.
+// Of a box of pixels: its extent along the dimension of corner i. The driver counts to its end in 32 bits (recorded:
+// im2col_map_rules).
 int64_t pixel_extent(const Map& m, unsigned i) {
-  return static_cast<int64_t>(std::min(m.size[i + 1], kMaxTensorSize)) + m.upper_corner[i] -
-         m.lower_corner[i];
+  const uint32_t end = static_cast<uint32_t>(m.size[i + 1]) + static_cast<uint32_t>(m.upper_corner[i]);
+  return int64_t{static_cast<int32_t>(end)} - m.lower_corner[i];
 }
 bool is_corner(const Map& m, int value) {
   return value >= -corner_limit(m.rank) && value < corner_limit(m.rank);
@@ -210,11 +211,6 @@ const Rule kRefused[] = {
        return {named("globalDim", i, m.size[i]), "a tensor has 1 to 2^32 elements along a dimension",
                m.size[i] == 0 ? "skip the copy where there is nothing to copy" : "split the tensor"};
      }},
-    {Per::corner, kDriver, [](const Map& m, unsigned i) { return m.size[i + 1] < kMaxImageSize; },
-     [](const Map& m, unsigned i) -> Words {
-       return {named("globalDim", i + 1, m.size[i + 1]),
-               "an image has fewer than 2^31 pixels along a dimension", "split the image"};
-     }},
     {Per::stride, kDriver, [](const Map& m, unsigned i) { return m.stride_bytes[i] % alignment(m) == 0; },
      [](const Map& m, unsigned i) -> Words {
        return {named("globalStrides", i, m.stride_bytes[i]) + " bytes",
@@ -238,9 +234,10 @@ const Rule kRefused[] = {
      }},
     {Per::corner, kDriver, [](const Map& m, unsigned i) { return pixel_extent(m, i) >= 1; },
      [](const Map& m, unsigned i) -> Words {
-       return {"a box of " + std::to_string(pixel_extent(m, i)) + " pixels along dimension " + str(i + 1),
-               "from pixelBoxLowerCorner to globalDim + pixelBoxUpperCorner - 1 there is at least one pixel",
-               "see whether the filter is larger than the padded image"};
+       return {
+           "a box of " + std::to_string(pixel_extent(m, i)) + " pixels along dimension " + str(i + 1),
+           "from pixelBoxLowerCorner to globalDim + pixelBoxUpperCorner - 1 there is at least one pixel, and the last is below 2^31",
+           "see whether the filter is larger than the padded image, or the image larger than 2^31"};
      }},
     {Per::map, kDriver,
      [](const Map& m, unsigned) {

@@ -36,9 +36,7 @@ const TensorMapType& tensor_map_type(int type);  // 0 .. 15
 // 32, 64 or 128 bytes; 0 without a swizzle, and for a code that is none of Hopper's.
 uint32_t tensor_map_swizzle_span(int swizzle);
 
-constexpr uint64_t kMaxTensorSize = uint64_t{1} << 32;  // elements along a dimension
-constexpr uint64_t kMaxImageSize = uint64_t{1}
-                                   << 31;  // of dimensions 1 .. rank - 2 in im2col mode, exclusive
+constexpr uint64_t kMaxTensorSize = uint64_t{1} << 32;    // elements along a dimension
 constexpr uint64_t kMaxTensorStride = uint64_t{1} << 40;  // bytes, exclusive
 constexpr uint32_t kMaxBoxDim = 256;
 constexpr uint32_t kMaxChannelsPerPixel = 256;

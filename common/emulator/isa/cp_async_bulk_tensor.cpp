@@ -71,11 +71,11 @@ void check_tile(const At& at, SharedPlace tile) {
 }
 
 // The copy engine has 16 bits for one offset, 8 for each of two and 5 for each of three. Nothing stops an offset that has more:
-// the rest is dropped or, of three, goes to the next offset (recorded: im2col_loads). That is an error all the same
+// the rest is dropped or, of three, is added to the next offset (recorded: im2col_loads). That is an error all the same
 // ("im2col-offset"): it is reported, and the kernel goes on as it does there.
 void take_offsets(const At& at, const uint16_t (&given)[3], BoxPlace& place) {
   const unsigned bits = place.rank == 3 ? 16 : place.rank == 4 ? 8 : 5, mask = (1u << bits) - 1;
-  const unsigned together = given[0] | given[1] << 5 | given[2] << 10;
+  const unsigned together = given[0] + (unsigned{given[1]} << 5) + (unsigned{given[2]} << 10);
   for (unsigned i = 0; i + 2 < place.rank; ++i) {
     place.offset[i] = static_cast<uint16_t>((place.rank == 5 ? together >> 5 * i : given[i]) & mask);
     if (given[i] <= mask) continue;
