@@ -15,6 +15,7 @@ class GridSeamRule {
   void dependents_launched() { launched_ = true; }
   // At the end of a launch, before its records go.
   void keep(GlobalShadow& global, Records& records);
+  bool idle() const { return in_front_.empty(); }  // check() finds nothing
   void check(const Accessor& who, uint64_t address, uint64_t bytes, bool write);
 
  private:
