@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "emulator/checker/cluster_memory.hpp"
 #include "emulator/checker/conflicts.hpp"
@@ -43,6 +44,8 @@ class AccessRule {
     return thread_record(warp, e.kind != AccessKind::read, Form::strong);
   }
   void check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write);
+  void arrives(const Warp& w, const Inst& in, uint32_t mask, uint32_t barrier, uint64_t generation);
+  void leaves(const Warp& w, uint32_t mask, uint32_t barrier, uint64_t generation);
   void allocated(uint64_t address, uint64_t bytes) { readers_.forget(address, bytes); }
 
   // ---- what nobody can ask about any more (collect.cpp)
@@ -51,7 +54,7 @@ class AccessRule {
     for (auto& [cta, shadow] : shared_) shadow->replace(f);
     global().each([&](std::vector<Tag>& tags) { check::replace_tags(tags, f); });
   }
-  void forget_records() { written_by_.clear(); }
+  void forget_records();
   size_t shadow_bytes();
 
  private:
@@ -73,6 +76,8 @@ class AccessRule {
   // Tags that the accessor at hand has been found to be ordered after: neighbouring bytes mostly share theirs.
   Tag good_write_ = 0, good_read_ = 0, good_writer_ = 0, good_readers_ = 0;
   Tag combined_from_ = 0, combined_to_ = 0;
+  uint32_t good_record_ = 0,
+           good_lanes_ = 0;  // of the latest record of threads, the lanes that all is well with
 
   // The latest records of a warp's threads, for reuse.
   struct LastRecord {
@@ -83,18 +88,29 @@ class AccessRule {
     uint64_t steps = 0;     // of the warp, when its epochs were kept
     uint32_t block = 0;     // where
     LastRecord last[2][3];  // by write and form
+    // These lanes are ordered after all that threads of the CTA did to its memory up to this record; and so is who comes later.
+    uint32_t settled = 1, settled_lanes = ~0u;
   };
   PerWarp<WarpRecords> written_by_;
+
+  struct Barrier {
+    uint64_t generation = 0, complete = 0;  // complete: the latest at which all threads of the CTA have met
+    std::vector<uint32_t> lanes;            // that have arrived, by warp
+    size_t warps_missing = 0;
+    uint32_t records_before = 0;  // it was complete
+  };
+  std::map<const Cta*, std::array<Barrier, 16>> barriers_;
   enum class Form : uint8_t { first, again, strong };
   uint32_t thread_record(const Accessor& who, bool write, Form form);
 
   // What the accessor has to do with the record of a tag; kept while neighbouring lanes meet the same record.
   struct SeenRecord {
     uint32_t record = 0;
-    uint32_t plain = 0;  // lanes whose access all lanes of the instruction are ordered after
-    uint32_t again = 0;  // mine: lanes that have released since
-    bool mine = false;   // of the warp itself
-    bool strong = false;
+    uint32_t plain = 0;     // lanes whose access all lanes of the instruction are ordered after
+    uint32_t again = 0;     // mine: lanes that have released since
+    bool mine = false;      // of the warp itself
+    bool strong = false;    // an atomic or the like
+    bool complete = false;  // of threads of the CTA, where `plain` and `mine` say all there is to say
     bool ordered(Tag tag, int lane) const {
       return plain >> Records::lane_of(tag) & 1 || (mine && Records::lane_of(tag) == lane);
     }
@@ -105,15 +121,33 @@ class AccessRule {
   const SeenRecord& look_up(const Accessor& who, SeenRecord& seen, Tag tag);
   struct LaneTags;
 
-  bool usual_access(const Accessor& who, const AccessEvent& e, Shadow& shadow, SeenRecord (&seen)[2],
-                    LaneTags& tags, bool* again);
-  void check_read(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
-                  Space space);
-  void check_written(const Accessor& who, const Tag* write, size_t bytes, uint64_t address, Space space);
+  enum class Usual : uint8_t { no, yes, joins };
+  Usual usual_access(const Accessor& who, const AccessEvent& e, Shadow& shadow, SeenRecord (&seen)[2],
+                     LaneTags& tags, bool* again);
+  bool quick_access(const Accessor& who, const AccessEvent& e, Shadow& shadow, LaneTags& tags);
+  struct GlobalPage {
+    uint64_t number = UINT64_MAX;
+    Writers* written = nullptr;
+    Readers* read = nullptr;
+  };
+  bool quick_row(const AccessEvent& e, LaneTags& tags);
+  bool quick_global(const Accessor& who, const AccessEvent& e, int lane, Tag me, GlobalPage& page);
+  std::optional<bool> quick_words(const Accessor& who, const AccessEvent& e, Shadow& shadow, LaneTags& tags,
+                                  Tag settled);
+  bool joins_readers(const Accessor& who, Tag readers);
+  bool among_readers(const AccessEvent& e, Tag readers, uint32_t record) const;
+  template <class F>
+  void join_lanes(const AccessEvent& e, Shadow& shadow, uint32_t record, uint32_t lanes, F before);
+  void expand(Shadow& shadow, uint64_t address, size_t count);
+  // `count` tags from `write` and `read` on, each for 1 << shift bytes.
+  void check_read(const Accessor& who, Tag* write, Tag* read, size_t count, unsigned shift, Tag me,
+                  uint64_t address, Space space);
+  void check_written(const Accessor& who, const Tag* write, size_t count, unsigned shift, uint64_t address,
+                     Space space);
   void check_writer(const Accessor& who, Tag writer, uint64_t address, Space space);
-  void join_readers(const Accessor& who, Tag* read, size_t bytes, Tag me);
-  void check_write(const Accessor& who, Tag* write, Tag* read, size_t bytes, Tag me, uint64_t address,
-                   Space space);
+  void join_readers(const Accessor& who, Tag* read, size_t count, Tag me);
+  void check_write(const Accessor& who, Tag* write, Tag* read, size_t count, unsigned shift, Tag me,
+                   uint64_t address, Space space);
   Tag over_writer(const Accessor& who, Tag writer, Tag me, uint64_t address, size_t bytes, Space space);
   bool same_store(const Accessor& who, Tag writers) const;
   Tag with_reader(const Accessor& who, Tag readers, Tag me);

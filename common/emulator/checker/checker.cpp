@@ -124,13 +124,15 @@ void Checker::on_warp_sync(Warp& w, const Inst&, uint32_t mask) {
   order_.warp_sync(w, mask);
 }
 
-void Checker::on_bar_arrive(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
+void Checker::on_bar_arrive(Warp& w, const Inst& in, uint32_t mask, uint32_t barrier, uint64_t generation,
                             bool release) {
   order_.bar_arrive(w, mask, barrier, generation, release);
+  accesses_.arrives(w, in, mask, barrier, generation);
 }
 
 void Checker::on_bar_leave(Warp& w, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation) {
   order_.bar_leave(w, mask, barrier, generation);
+  accesses_.leaves(w, mask, barrier, generation);
   if (barrier != 16) return;
   cluster_.met(w.cta);
   cluster_.told(w, mask);

@@ -59,7 +59,7 @@ class Checker : public Observer {
   size_t table_bytes() const {
     return past_.records.bytes() + past_.operations.bytes() + order_.snapshot_bytes + maps_.snapshot_bytes;
   }
-  size_t least_growth = 16 << 20;
+  size_t least_growth = 4 << 20;
 
  private:
   Ordering order_;

@@ -38,6 +38,11 @@ inline uint32_t lanes_at_least(const uint32_t* a, const uint32_t* b) {
   return bits;
 }
 
+// The larger one, of the same kind of counters.
+inline uint32_t later(uint32_t a, uint32_t b) {
+  return static_cast<int32_t>(a) < static_cast<int32_t>(b) ? b : a;
+}
+
 class Clock {
  public:
   enum Kind { order, fenced, relayed };
@@ -68,8 +73,9 @@ class Clock {
     if (first + 32 > v.size()) v.resize(first + 32);
     uint32_t grown = 0;
     for (uint32_t i = 0; i < 32; ++i) {
-      grown |= static_cast<uint32_t>(v[first + i] < values[i]);
-      v[first + i] = std::max(v[first + i], values[i]);
+      const uint32_t now = later(v[first + i], values[i]);
+      grown |= now ^ v[first + i];
+      v[first + i] = now;
     }
     if (grown) touch();
   }
@@ -81,7 +87,7 @@ class Clock {
       if (mine.size() < theirs.size()) mine.resize(theirs.size());
       uint32_t* a = mine.data();
       const uint32_t* b = theirs.data();
-      for (size_t i = 0, n = theirs.size(); i < n; ++i) a[i] = a[i] < b[i] ? b[i] : a[i];
+      for (size_t i = 0, n = theirs.size(); i < n; ++i) a[i] = later(a[i], b[i]);
     }
     join_foreigners(other);
     touch();

@@ -67,33 +67,36 @@ std::pair<Tag, Tag> GlobalReaders::two_readers(const Accessor& who, Tag one, Tag
 }
 
 void GlobalReaders::note_read(const Accessor& who, uint64_t address, uint64_t bytes, Tag me) {
-  Tag before[2] = {0, 0};  // the latest pair of readers, and what became of it
-  std::pair<Tag, Tag> kept;
   each_page_of(address, bytes, [&](uint64_t at, uint64_t offset, uint64_t here) {
     Readers& page = shadow_.read.at(at);
     if (page.shift && (offset | here) & 3) page.by_bytes();
-    Tag* ones = page.one.data();
-    Tag* others = page.other.empty() ? nullptr : page.other.data();
-    const size_t end = (offset + here) >> page.shift;
-    for (size_t i = offset >> page.shift; i < end;) {
-      const Tag one = ones[i], other = others ? others[i] : 0;
-      const size_t start = i++;
-      while (i < end && ones[i] == one && (!others || others[i] == other)) ++i;
-      if (one == me || other == me) continue;
-      if (one != before[0] || other != before[1] || !one) {
-        kept = one ? two_readers(who, one, other, me) : std::make_pair(me, Tag(0));
-        before[0] = one;
-        before[1] = other;
-      }
-      std::fill(ones + start, ones + i, kept.first);
-      if (kept.second == other) continue;
-      if (!others) {
-        page.other.resize(page.one.size());
-        others = page.other.data();
-      }
-      std::fill(others + start, others + i, kept.second);
-    }
+    note_words(who, page, offset >> page.shift, (offset + here) >> page.shift, me);
   });
+}
+
+void GlobalReaders::note_words(const Accessor& who, Readers& page, size_t first, size_t end, Tag me) {
+  Tag before[2] = {0, 0};  // the latest pair of readers, and what became of it
+  std::pair<Tag, Tag> kept;
+  Tag* ones = page.one.data();
+  Tag* others = page.other.empty() ? nullptr : page.other.data();
+  for (size_t i = first; i < end;) {
+    const Tag one = ones[i], other = others ? others[i] : 0;
+    const size_t start = i++;
+    while (i < end && ones[i] == one && (!others || others[i] == other)) ++i;
+    if (one == me || other == me) continue;
+    if (one != before[0] || other != before[1] || !one) {
+      kept = one ? two_readers(who, one, other, me) : std::make_pair(me, Tag(0));
+      before[0] = one;
+      before[1] = other;
+    }
+    std::fill(ones + start, ones + i, kept.first);
+    if (kept.second == other) continue;
+    if (!others) {
+      page.other.resize(page.one.size());
+      others = page.other.data();
+    }
+    std::fill(others + start, others + i, kept.second);
+  }
 }
 
 void GlobalReaders::forget(uint64_t address, uint64_t bytes) {
@@ -102,7 +105,7 @@ void GlobalReaders::forget(uint64_t address, uint64_t bytes) {
       const size_t first = offset >> shift, end = ((offset + here - 1) >> shift) + 1;
       if (!tags.empty()) std::fill(tags.data() + first, tags.data() + end, 0u);
     };
-    if (Writers* page = shadow_.written.find(at)) clear(page->last, 0);
+    if (Writers* page = shadow_.written.find(at)) clear(page->last, page->shift);
     if (Readers* page = shadow_.read.find(at)) {
       clear(page->one, page->shift);
       clear(page->other, page->shift);

@@ -17,6 +17,7 @@ class GlobalReaders {
     good_readers_ = 0;
   }
   void note_read(const Accessor& who, uint64_t address, uint64_t bytes, Tag me);
+  void note_words(const Accessor& who, Readers& page, size_t first, size_t end, Tag me);  // tags of the page
   void check_write(const Accessor& who, uint64_t address, uint64_t bytes, bool strong);
   void forget(uint64_t address, uint64_t bytes);  // whoever used the memory before has freed it
 

@@ -23,7 +23,7 @@ void GridSeamRule::keep(GlobalShadow& global, Records& records) {
 }
 
 void GridSeamRule::check(const Accessor& who, uint64_t address, uint64_t bytes, bool write) {
-  if (!overlaps_ || in_front_.empty() || who.self->know(who.lanes, who.cluster().grid_wait, 1)) return;
+  if (idle() || who.self->know(who.lanes, who.cluster().grid_wait, 1)) return;
   for (uint64_t a = address; a < address + bytes; ++a) {
     const Tag writer = in_front_.writer(a), reader = write ? in_front_.reader(a) : 0;
     if (!writer && !reader) continue;

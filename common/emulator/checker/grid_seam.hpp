@@ -19,6 +19,7 @@ class GridSeamRule {
   void dependents_launched() { launched_ = true; }
   // At the end of a launch, before its records go.
   void keep(GlobalShadow& global, Records& records);
+  bool idle() const { return !overlaps_ || in_front_.empty(); }  // check() finds nothing
   void check(const Accessor& who, uint64_t address, uint64_t bytes, bool write);
   // "CTA (0,0,0) warp 4, at file:line": who wrote that byte last, in the last grid; "" where nobody has.
   std::string writer(uint64_t address);

@@ -73,17 +73,26 @@ const ClusterOrder* Ordering::find(uint32_t cluster) const {
 
 // What the lanes did themselves, up to now. step: what they do from now on is not covered.
 void Ordering::add_own(WarpOrder& w, uint32_t mask, Clock& to, bool step) {
-  std::array<uint32_t, 32> order = w.epoch, fenced = w.fence_epoch;
-  for (uint32_t l = 0; l < 32; ++l) {
-    const bool inside = mask >> l & 1;
-    order[l] = inside ? order[l] : 0;
-    fenced[l] = inside ? fenced[l] : 0;
-    if (!step) continue;
-    w.handed_over[l] = inside ? w.epoch[l] : w.handed_over[l];
-    w.epoch[l] += inside;
+  uint32_t fences = 0;
+  for (uint32_t epoch : w.fence_epoch) fences |= epoch;
+  if (mask == ~0u) {
+    to.raise_all(Clock::order, w.thread(0), w.epoch);
+    if (fences) to.raise_all(Clock::fenced, w.thread(0), w.fence_epoch);
+    if (step) w.handed_over = w.epoch;
+    for (uint32_t l = 0; step && l < 32; ++l) ++w.epoch[l];
+  } else {
+    std::array<uint32_t, 32> order = w.epoch, fenced = w.fence_epoch;
+    for (uint32_t l = 0; l < 32; ++l) {
+      const bool inside = mask >> l & 1;
+      order[l] = inside ? order[l] : 0;
+      fenced[l] = inside ? fenced[l] : 0;
+      if (!step) continue;
+      w.handed_over[l] = inside ? w.epoch[l] : w.handed_over[l];
+      w.epoch[l] += inside;
+    }
+    to.raise_all(Clock::order, w.thread(0), order);
+    if (fences) to.raise_all(Clock::fenced, w.thread(0), fenced);
   }
-  to.raise_all(Clock::order, w.thread(0), order);
-  to.raise_all(Clock::fenced, w.thread(0), fenced);
   if (w.copies)
     for_lanes(mask, [&](int l) {
       const LaneOrder& lane = w.lanes[static_cast<size_t>(l)];

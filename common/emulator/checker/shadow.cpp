@@ -61,12 +61,43 @@ bool Records::seen_in(Tag set, Tag b) const {
   return it != combined_.end() && it->second == set;
 }
 
-void Readers::by_bytes() {
-  for (auto* tags : {&one, &other}) {
-    std::vector<Tag> bytes;
-    for (Tag t : *tags) bytes.insert(bytes.end(), size_t{1} << shift, t);
-    *tags = std::move(bytes);
+Tag Records::expand(Tag tag, uint32_t address) {
+  const Join* join = joined(tag);
+  if (!join) return tag;
+  uint32_t here = 0;
+  for (uint32_t left = join->lanes; left; left &= left - 1) {
+    const int l = __builtin_ctz(left);
+    if (address / 4 - join->first[static_cast<size_t>(l)] < join->words) here |= 1u << l;
   }
+  const int first = __builtin_ctz(here);
+  const uint32_t record = join->record;
+  const Tag before = expand(join->before_lane(first), address);  // may move the joins
+  const Tag mine = here & (here - 1) ? lanes(record, here) : record << 5 | static_cast<Tag>(first);
+  return before ? combine(before, mine) : mine;
+}
+
+namespace {
+void repeat_each(std::vector<Tag>& tags, size_t times) {
+  std::vector<Tag> more;
+  more.reserve(tags.size() * times);
+  for (Tag t : tags) more.insert(more.end(), times, t);
+  tags = std::move(more);
+}
+}  // namespace
+
+void Writers::divide(uint64_t address, uint64_t bytes) {
+  for (; (address | bytes) & ((uint64_t{1} << shift) - 1); --shift) repeat_each(last, 2);
+}
+
+void Shadow::halve() {
+  --shift_;
+  repeat_each(write_, 2);
+  repeat_each(read_, 2);
+}
+
+void Readers::by_bytes() {
+  repeat_each(one, size_t{1} << shift);
+  repeat_each(other, size_t{1} << shift);
   shift = 0;
 }
 
@@ -75,6 +106,7 @@ void Records::clear() {
   epochs_.clear();
   sets_.clear();
   set_members_ = 0;
+  joins_.clear();
   combined_.clear();
   lanes_.clear();
   places_.clear();
@@ -85,7 +117,11 @@ void Records::mark(Tag tag) {
   if (place) return;
   place = 1;
   const Record& r = of(tag);
-  if (r.base)
+  if (r.kind == Record::Kind::joined) {
+    Join& join = joins_[r.detail];
+    mark(join.record << 5);
+    join.each_before([&](Tag before) { mark(before); });
+  } else if (r.base)
     mark(r.base << 5);
   else if (r.kind == Record::Kind::set)
     for (Tag member : sets_[r.detail]) mark(member);
@@ -98,7 +134,7 @@ void Records::drop_unmarked() {
   each_marked([&](const Record& r) {
     if (r.kind == Record::Kind::threads) blocks[r.detail] = 1;
   });
-  uint32_t kept_blocks = 0, kept_sets = 0, kept = 1;
+  uint32_t kept_blocks = 0, kept_sets = 0, kept_joins = 0, kept = 1;
   for (size_t b = 0; b < blocks.size(); ++b) {
     if (!blocks[b]) continue;
     epochs_[kept_blocks] = epochs_[b];
@@ -106,13 +142,19 @@ void Records::drop_unmarked() {
   }
   epochs_.resize(kept_blocks);
   set_members_ = 0;
-  // Sets are as old as their records, and younger than their members.
+  // Sets and joins are as old as their records, and younger than their members.
   for (size_t i = 1; i < places_.size(); ++i) {
     if (!places_[i]) continue;
     Record& r = records_[kept] = records_[i];
     places_[i] = kept++;
     if (r.kind == Record::Kind::threads) r.detail = blocks[r.detail];
     if (r.base) r.base = places_[r.base];
+    if (r.kind == Record::Kind::joined) {
+      Join& join = joins_[kept_joins] = joins_[r.detail];
+      join.record = places_[join.record];
+      join.each_before([&](Tag& before) { before = moved(before); });
+      r.detail = kept_joins++;
+    }
     if (r.kind != Record::Kind::set || r.base) continue;
     std::vector<Tag> members = std::move(sets_[r.detail]);
     for (Tag& member : members) member = moved(member);
@@ -121,6 +163,7 @@ void Records::drop_unmarked() {
     r.detail = kept_sets++;
   }
   sets_.resize(kept_sets);
+  joins_.resize(kept_joins);
   records_.resize(kept);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "emulator/ptx/types.hpp"
@@ -17,7 +18,7 @@ namespace emu::check {
 using Tag = uint32_t;
 
 struct Record {
-  enum class Kind : uint8_t { none, threads, op, set };
+  enum class Kind : uint8_t { none, threads, op, set, joined };
   Kind kind = Kind::none;
   bool again = false;   // threads, reads: the same thread had read these bytes before and has released since
   bool strong = false;  // threads: atomic, volatile or relaxed accesses, which do not race with each other
@@ -26,9 +27,29 @@ struct Record {
   uint16_t rank = 0;    // CTA in the cluster
   uint32_t cluster = 0;
   int32_t source = -1;  // Program source index
-  uint32_t detail = 0;  // threads: epoch block; op: index of the operation; set: index of the member list
+  uint32_t detail =
+      0;  // threads: epoch block; op: index of the operation; set, joined: index of the member list, of the join
   // set: instead of a list, a record of threads and some of its lanes. threads: lanes that executed the instruction.
   uint32_t base = 0, lanes = 0;
+};
+
+// Lanes of a warp that read shared memory, each its own bytes, while earlier readers of the same bytes stay: one tag for all
+// these bytes. Who has read one of them is worked out when somebody asks (Records::expand); mostly nobody does.
+struct Join {
+  uint32_t record = 0, lanes = 0;  // of threads
+  uint32_t words = 0, depth = 1;   // of a lane; joins on top of each other
+  bool alike = true;               // the same had read the bytes of all lanes before:
+  Tag before = 0;                  // 0: nobody; when they are not alike,
+  std::array<Tag, 32> before_of;   // by lane
+  std::array<uint16_t, 32> first;  // word of a lane: its address / 4
+  Join() {}                        // the arrays are filled in as they are needed
+  Tag before_lane(int l) const { return alike ? before : before_of[static_cast<size_t>(l)]; }
+  template <class F>
+  void each_before(F f) {  // f(Tag&) where there was somebody
+    if (alike && before) f(before);
+    for (uint32_t left = alike ? 0 : lanes; left; left &= left - 1)
+      if (Tag& tag = before_of[static_cast<size_t>(__builtin_ctz(left))]) f(tag);
+  }
 };
 
 class Records {
@@ -55,6 +76,24 @@ class Records {
   Tag combine(Tag a, Tag b);
   // Whether combine() has found b's members to be in that set. May say no where it has not been asked.
   bool seen_in(Tag set, Tag b) const;
+  // ---- joins
+  static constexpr uint32_t kDeepest = 64;
+  // A new one, for the caller to fill in before it is asked for; its tag.
+  std::pair<Join*, Tag> new_join() {
+    Record r;
+    r.kind = Record::Kind::joined;
+    r.detail = static_cast<uint32_t>(joins_.size());
+    joins_.emplace_back();
+    return {&joins_.back(), add(r) << 5};
+  }
+  const Join* joined(Tag tag) const {
+    const Record& r = of(tag);
+    return r.kind == Record::Kind::joined ? &joins_[r.detail] : nullptr;
+  }
+  // The readers of that byte, as combine() and lanes() make them up.
+  Tag expand(Tag tag, uint32_t address);
+  uint32_t count() const { return static_cast<uint32_t>(records_.size()); }
+
   // Calls f(tag) for each single accessor of the tag.
   template <class F>
   void each(Tag tag, F f) const {
@@ -78,7 +117,7 @@ class Records {
   // drop_unmarked(). Then records have other numbers: moved() gives the new tag for an old one that was marked.
   size_t bytes() const {
     return records_.size() * sizeof(Record) + epochs_.size() * sizeof(epochs_[0]) +
-           sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) +
+           sets_.size() * sizeof(sets_[0]) + set_members_ * sizeof(Tag) + joins_.size() * sizeof(Join) +
            (combined_.size() + lanes_.size()) * 64;
   }
   void start_marking() { places_.assign(records_.size(), 0); }
@@ -102,6 +141,7 @@ class Records {
   std::vector<std::array<uint32_t, 32>> epochs_;
   std::vector<std::vector<Tag>> sets_;
   size_t set_members_ = 0;  // of all sets
+  std::vector<Join> joins_;
   std::unordered_map<uint64_t, Tag> combined_;
   std::unordered_map<uint64_t, Tag> lanes_;  // by record and mask
   std::vector<uint32_t> places_;  // by record: not 0 when marked; after drop_unmarked(), its new number
@@ -118,13 +158,22 @@ void replace_tags(std::vector<Tag>& tags, F f) {
   }
 }
 
-// The shared memory of a CTA. 8 bytes of shadow for each byte.
+// The shared memory of a CTA: two tags for a word, for half of one or for a byte, as small as what has been accessed.
 class Shadow {
  public:
-  explicit Shadow(size_t bytes) : write_(bytes), read_(bytes) {}
-  Tag* writes() { return write_.data(); }
-  Tag* reads() { return read_.data(); }
-  size_t size() const { return write_.size(); }
+  explicit Shadow(size_t bytes) : bytes_(bytes), write_((bytes + 3) / 4), read_(write_.size()) {}
+  // From here on, tags of the bytes at that address.
+  Tag* writes(uint64_t address) { return write_.data() + (address >> shift_); }
+  Tag* reads(uint64_t address) { return read_.data() + (address >> shift_); }
+  size_t size() const { return bytes_; }
+  size_t tags() const { return write_.size() + read_.size(); }
+  unsigned shift() const { return shift_; }  // a tag stands for 1 << shift bytes
+  // From now on no tag stands for bytes both inside and outside of these.
+  void divide(uint64_t address, uint64_t bytes) {
+    while ((address | bytes) & ((uint64_t{1} << shift_) - 1)) halve();
+  }
+  bool only_threads = true;  // no operation, strong access or other CTA has used it
+  bool has_joins = false;    // some of its readers may be joins
   template <class F>
   void replace(F f) {
     replace_tags(write_, f);
@@ -132,7 +181,10 @@ class Shadow {
   }
 
  private:
+  size_t bytes_;
+  unsigned shift_ = 2;
   std::vector<Tag> write_, read_;
+  void halve();
 };
 
 // Global memory is looked at by pages of this many bytes.
@@ -186,9 +238,12 @@ class Pages {
   std::array<Recent, 256> recent_;
 };
 
-// Who wrote each byte of a page last.
+// Who wrote each word of a page last; or each half of one, or each byte, once somebody has written so little.
 struct Writers {
-  std::vector<Tag> last = std::vector<Tag>(kPage);
+  unsigned shift = 2;  // tag i stands for the bytes from i << shift on
+  std::vector<Tag> last = std::vector<Tag>(kPage / 4);
+  // From now on no tag stands for bytes both inside and outside of these.
+  void divide(uint64_t address, uint64_t bytes);
 };
 
 // Who has read a page since it was written, for each word; for each byte once somebody has read less than a word. Most
@@ -206,7 +261,7 @@ struct GlobalShadow {
   // Who wrote the byte last; 0 where nobody is known to have.
   Tag writer(uint64_t address) {
     Writers* page = written.find(address);
-    return page ? page->last[address % kPage] : 0;
+    return page ? page->last[address % kPage >> page->shift] : 0;
   }
   // Somebody who has read it since.
   Tag reader(uint64_t address) {
