@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdio>  // printf, for a reader who looks at values
 #include <vector>
 
 #include "host/bf16.hpp"

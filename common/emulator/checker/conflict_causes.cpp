@@ -127,9 +127,13 @@ bool Conflicts::fence_is_missing(const Conflict& c) const {
   return false;
 }
 
-// The reader's warp read together, and one lane of it that the later thread is ordered after has spoken for all of them.
+// The reader's warp read together, and one lane of it that the later thread, of another warp, is ordered after has spoken for
+// all of them. A lane that refills what its own warp has read has told nobody: there it is the barrier of all that is missing.
 bool Conflicts::told_by_another_lane(const Conflict& c) const {
-  return c.write && !c.prior_is_write && c.space == Space::shared && past_.spoken_for(c.who, c.prior);
+  const Record& r = past_.records.of(c.prior);
+  const bool own = r.cluster == c.who.cluster().index && r.rank == c.who.cta().cluster_rank &&
+                   r.warp == c.who.warp().index;
+  return c.write && !c.prior_is_write && c.space == Space::shared && !own && past_.spoken_for(c.who, c.prior);
 }
 
 // Empty barriers of the CTA that nobody waits for, though they are there: "empty_bar[0], empty_bar[1]".
