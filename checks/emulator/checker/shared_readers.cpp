@@ -131,6 +131,7 @@ TEST_CASE("shared readers: what is found does not depend on how readers are kept
 }
 
 TEST_CASE("shared readers: nor does it where some of them are atomic or volatile") {
-  compare_random_programs(2, {kLoadWord, kLoadWord, kLoadWord, kStoreWord, "atom.shared.add.u32 %r7, [%r3], 1;\n",
-                              "ld.volatile.shared.u32 %r7, [%r3];\n", "st.volatile.shared.u32 [%r3], %r7;\n"});
+  compare_random_programs(
+      2, {kLoadWord, kLoadWord, kLoadWord, kStoreWord, "atom.shared.add.u32 %r7, [%r3], 1;\n",
+          "ld.volatile.shared.u32 %r7, [%r3];\n", "st.volatile.shared.u32 [%r3], %r7;\n"});
 }

@@ -808,7 +808,8 @@ void AccessRule::access(const Accessor& warp, const AccessEvent& e, uint32_t str
     own = who.cta().cluster->ctas.size() == 1 ? shadow_of(who.cta()) : nullptr;
     if (own && !strong && quick_access(who, e, *own, tags)) return;
   }
-  const bool may_join = own && !strong && !write && e.bytes % 4 == 0 && own->shift() == 2 && apart(e.addr, e.mask);
+  const bool may_join =
+      own && !strong && !write && e.bytes % 4 == 0 && own->shift() == 2 && apart(e.addr, e.mask);
   const bool global_words = e.space == Space::global && !strong && seam_.idle();
   if (global_words && quick_row(e, tags)) return;
   GlobalPage page;
