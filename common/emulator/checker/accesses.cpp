@@ -130,9 +130,7 @@ void AccessRule::arrives(const Warp& w, const Inst& in, uint32_t mask, uint32_t 
     b.warps_missing = w.cta.warps.size();
   }
   // Who arrives and goes on makes accesses that the barrier does not order.
-  if (in.source < 0) return;
-  const auto& words = tell_.program().sources[static_cast<size_t>(in.source)]->modifiers;
-  if (std::find(words.begin(), words.end(), "arrive") != words.end()) return;
+  if (in.action == Action::barrier_arrive) return;
   uint32_t& lanes = b.lanes[static_cast<size_t>(w.index)];
   const bool whole = lanes == w.initial;
   lanes |= mask;

@@ -192,7 +192,10 @@ void decode_bar(Decoder& d, const Match& m, Inst& in, bool aligned) {
       in.d = d.predicate_destination(d.operand(i++));
     }
   }
-  if (arrive) in.flags |= kArriveOnly;
+  if (arrive) {
+    in.flags |= kArriveOnly;
+    in.action = Action::barrier_arrive;
+  }
   in.a = d.source(d.operand(i++), Type::u32);
   size_t left = d.operand_count() - i;
   if (left > (red ? 1u : 0u)) {

@@ -63,19 +63,20 @@ constexpr const char* kClassNames[kClasses] = {"copy",   "address", "barrier", "
 // What an instruction does, as far as those who watch ask. They never look at its text, but to show it.
 enum class Action : uint8_t {
   other,
-  move,          // mov
-  divide,        // by a routine: of integers, or rounded as a .rnd says
-  load,          // ld
-  matrix,        // ldmatrix, mma: uses a tile at once
-  wgmma,         // the product: wgmma.mma_async
-  fill,          // a thread's copy into shared memory: cp.async
-  bulk_fill,     // a bulk or tensor copy into shared memory, reductions too
-  bulk_copy,     // one that goes elsewhere: a store, a reduction in global memory, a prefetch
-  wait_group,    // waits for async-groups, of whatever kind; imm: how many may be pending
-  arrive,        // on an mbarrier, at once
-  arrive_later,  // cp.async.mbarrier.arrive
-  test_phase,    // of an mbarrier: test_wait, try_wait
-  barrier,       // of the CTA or the warp
+  move,            // mov
+  divide,          // by a routine: of integers, or rounded as a .rnd says
+  load,            // ld
+  matrix,          // ldmatrix, mma: uses a tile at once
+  wgmma,           // the product: wgmma.mma_async
+  fill,            // a thread's copy into shared memory: cp.async
+  bulk_fill,       // a bulk or tensor copy into shared memory, reductions too
+  bulk_copy,       // one that goes elsewhere: a store, a reduction in global memory, a prefetch
+  wait_group,      // waits for async-groups, of whatever kind; imm: how many may be pending
+  arrive,          // on an mbarrier, at once
+  arrive_later,    // cp.async.mbarrier.arrive
+  test_phase,      // of an mbarrier: test_wait, try_wait
+  barrier,         // of the CTA or the warp
+  barrier_arrive,  // bar.arrive: goes on at once
   cluster_barrier,
   fence,
   set_registers,  // setmaxnreg

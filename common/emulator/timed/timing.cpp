@@ -288,6 +288,7 @@ void Timing::make_costs(const Program& program) {
         c.cycles += kArrive;
         break;
       case Action::barrier:
+      case Action::barrier_arrive:
         c.wake = kWakeBarrier;
         break;
       case Action::cluster_barrier:
