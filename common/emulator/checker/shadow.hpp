@@ -17,6 +17,13 @@ namespace emu::check {
 // A Tag is a record number and, in the low 5 bits, the lane. Tag 0: nobody.
 using Tag = uint32_t;
 
+// The bits in which tags differ from the first of them.
+inline Tag differing(const Tag* tags, size_t count) {
+  Tag bits = 0;
+  for (size_t i = 0; i < count; ++i) bits |= tags[i] ^ tags[0];
+  return bits;
+}
+
 struct Record {
   enum class Kind : uint8_t { none, threads, op, set, joined };
   Kind kind = Kind::none;
