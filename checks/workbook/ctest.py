@@ -50,7 +50,7 @@ def targets(names, known):
     found = set()
     for name in names:
         kind, word = (name.split(".") + [""])[:2]
-        found.update(w[len(f"{BUILD}/"):] for w in known[name] if w.startswith(f"{BUILD}/"))
+        found.update(w[len(f"{BUILD}/"):] for w in known[name] if w.startswith(f"{BUILD}/") and not os.path.isdir(w))
         if kind == "lesson":
             found.update(need.format(word) for need in LESSON)
         elif kind in ("bug", "answers"):
