@@ -102,10 +102,10 @@ const OperandRule::Piece* OperandRule::read_twice(const Operand& operand) const 
   const MatrixDescriptor& d = operand.d;
   const bool leading_used = operand.mn_major ? true : d.swizzle == Swizzle::none;
   if (d.stride == 0 || (leading_used && d.leading == 0)) return nullptr;
-  std::set<uint32_t> seen;
-  for_each_chunk(d, operand.mn_major, operand.first_row, operand.rows,
-                 [&](uint32_t address, uint32_t) { seen.insert(address); });
-  if (seen.size() == static_cast<size_t>(operand.rows) * 2) return nullptr;
+  uint32_t bytes = 0;  // each once
+  for (const auto& range : operand_places(d, operand.mn_major, operand.first_row, operand.rows).ranges)
+    bytes += range.second;
+  if (bytes == static_cast<uint32_t>(operand.rows * kOperandRowBytes)) return nullptr;
   std::set<uint32_t> starts;
   for (const Piece& p : pieces_)
     if (!starts.insert(p.address).second) return &p;

@@ -171,9 +171,9 @@ void for_each_result(F f) {
 // mma.sync of 8-bit floating point is no instruction of Hopper's tensor core: the compiler converts to f16 and
 // multiplies twice, first the lower two elements of every register, then the upper two, and adds C in f32 last.
 void multiply_8_bit(MmaFormat format, const MmaRows& rows, const MmaColumns& columns, MmaAccumulator& sums) {
-  static MmaRows half_rows;
-  static MmaColumns half_columns;
-  static MmaAccumulator products;
+  static thread_local MmaRows half_rows;
+  static thread_local MmaColumns half_columns;
+  static thread_local MmaAccumulator products;
   format.depth = 16;
   format.fraction_bits = 25;
   format.result_bits = 23;
@@ -200,11 +200,11 @@ void multiply_8_bit(MmaFormat format, const MmaRows& rows, const MmaColumns& col
 
 Flow mma(Warp& w, const Inst& in, uint32_t mask) {
   if (!gather_warp(w, in, mask)) return Flow::converge;
-  static std::vector<uint8_t> row_image, column_image;
-  static MmaRows rows;
-  static MmaColumns columns;
-  static MmaAccumulator sums;
-  static MmaIntegers integers;
+  static thread_local std::vector<uint8_t> row_image, column_image;
+  static thread_local MmaRows rows;
+  static thread_local MmaColumns columns;
+  static thread_local MmaAccumulator sums;
+  static thread_local MmaIntegers integers;
   const auto& x = in.extra->numbers;
   const Ref* d = in.extra->refs.data();
   const Ref* a = d + x[kRegistersD];

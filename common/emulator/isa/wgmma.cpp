@@ -28,15 +28,22 @@ void for_each_square(int n, T (*d)[kMmaRows][kMmaBlock], F f) {
     for (int h = 0; h < 2; ++h) f(static_cast<size_t>(2 * c + h), &d[c / 2][8 * h][c % 2 * 8]);
 }
 
-// f32 and s32: two registers a square.
+// f32 and s32: two registers a square, of the even and of the odd columns.
+using Four = uint32_t __attribute__((vector_size(16)));
+
 template <class T>
 void load_accumulators(Warp& w, const Inst& in, int n, T (*d)[kMmaRows][kMmaBlock]) {
   for_each_square(n, d, [&](size_t square, T* to) {
     const uint32_t* even = w.lanes<uint32_t>(in.extra->refs[2 * square]).slots;
     const uint32_t* odd = w.lanes<uint32_t>(in.extra->refs[2 * square + 1]).slots;
-    for (int row = 0; row < 8; ++row, even += 4, odd += 4) {
-      const uint32_t pairs[8] = {even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]};
-      std::memcpy(to + row * kMmaBlock, pairs, sizeof pairs);
+    for (int row = 0; row < 8; ++row) {
+      Four e, o;
+      std::memcpy(&e, even + 4 * row, sizeof e);
+      std::memcpy(&o, odd + 4 * row, sizeof o);
+      const Four left = __builtin_shuffle(e, o, Four{0, 4, 1, 5}),
+                 right = __builtin_shuffle(e, o, Four{2, 6, 3, 7});
+      std::memcpy(to + row * kMmaBlock, &left, sizeof left);
+      std::memcpy(to + row * kMmaBlock + 4, &right, sizeof right);
     }
   });
 }
@@ -46,13 +53,14 @@ void store_accumulators(Warp& w, const Inst& in, int n, T (*d)[kMmaRows][kMmaBlo
   for_each_square(n, d, [&](size_t square, T* from) {
     uint32_t* even = w.lanes<uint32_t>(in.extra->refs[2 * square]).slots;
     uint32_t* odd = w.lanes<uint32_t>(in.extra->refs[2 * square + 1]).slots;
-    for (int row = 0; row < 8; ++row, even += 4, odd += 4) {
-      uint32_t pairs[8];
-      std::memcpy(pairs, from + row * kMmaBlock, sizeof pairs);
-      const uint32_t first[4] = {pairs[0], pairs[2], pairs[4], pairs[6]};
-      const uint32_t second[4] = {pairs[1], pairs[3], pairs[5], pairs[7]};
-      std::memcpy(even, first, sizeof first);
-      std::memcpy(odd, second, sizeof second);
+    for (int row = 0; row < 8; ++row) {
+      Four left, right;
+      std::memcpy(&left, from + row * kMmaBlock, sizeof left);
+      std::memcpy(&right, from + row * kMmaBlock + 4, sizeof right);
+      const Four e = __builtin_shuffle(left, right, Four{0, 2, 4, 6}),
+                 o = __builtin_shuffle(left, right, Four{1, 3, 5, 7});
+      std::memcpy(even + 4 * row, &e, sizeof e);
+      std::memcpy(odd + 4 * row, &o, sizeof o);
     }
   });
 }
@@ -116,8 +124,8 @@ bool accumulates(Warp& w, const Inst& in) {
 }
 
 void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
-  static MmaRows rows;
-  static MmaAccumulator d;
+  static thread_local MmaRows rows;
+  static thread_local MmaAccumulator d;
   const WgmmaShape& s = op.shape;
   if (!accumulate || s.n % kMmaBlock)  // an odd half block computes with zeros beside it
     std::memset(d.value, 0, sizeof(d.value[0]) * static_cast<size_t>((s.n + kMmaBlock - 1) / kMmaBlock));
@@ -129,7 +137,7 @@ void multiply_floats(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate
 }
 
 void multiply_integers(Warp& w, const Inst& in, const WgmmaOp& op, bool accumulate) {
-  static MmaIntegers d;
+  static thread_local MmaIntegers d;
   const WgmmaShape& s = op.shape;
   if (!accumulate) std::memset(d, 0, sizeof d);
   if (accumulate) load_accumulators(w, in, s.n, d);

@@ -30,41 +30,68 @@ std::string MatrixDescriptor::text() const {
 
 namespace {
 
-// Address and length of the runs of such rows, in order.
-using Runs = std::vector<std::pair<uint32_t, uint32_t>>;
+// Calls f(address) for every chunk, in the order of the operand image.
+template <class F>
+void for_each_chunk(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, F f) {
+  const uint32_t span = swizzle_span(d.swizzle);
+  if (!mn_major) {
+    const uint32_t pitch = span ? span : kChunkBytes, step = span ? kChunkBytes : d.leading;
+    for (int row = first_row; row < first_row + rows; ++row)
+      for (uint32_t c = 0; c < 2; ++c) {
+        const uint32_t r = static_cast<uint32_t>(row);
+        f(d.place(d.start + r % 8 * pitch + r / 8 * d.stride + c * step));
+      }
+    return;
+  }
+  // Chunks of 8 rows; a swizzled line holds `width` of them.
+  const uint32_t width = span ? span / kChunkBytes : 1;
+  const uint32_t next_line = span ? d.leading : d.stride, next_k = span ? d.stride : d.leading;
+  for (uint32_t k = 0; k < 16; ++k)
+    for (int row = first_row; row < first_row + rows; row += 8) {
+      const uint32_t group = static_cast<uint32_t>(row) / 8;
+      f(d.place(d.start + group % width * kChunkBytes + group / width * next_line +
+                k % 8 * width * kChunkBytes + k / 8 * next_k));
+    }
+}
 
-Runs operand_runs(const MatrixDescriptor& d, bool mn_major, int first_row, int rows) {
-  Runs out;
-  std::vector<uint32_t> chunks;
-  for_each_chunk(d, mn_major, first_row, rows,
-                 [&](uint32_t address, uint32_t) { chunks.push_back(address); });
-  std::sort(chunks.begin(), chunks.end());
-  chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
-  for (size_t i = 0; i < chunks.size();) {
+void find_places(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, OperandPlaces& places) {
+  places.chunks.clear();
+  places.ranges.clear();
+  for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address) { places.chunks.push_back(address); });
+  std::vector<uint32_t> sorted = places.chunks;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  places.lowest = sorted.front();
+  places.highest = sorted.back();
+  for (size_t i = 0; i < sorted.size();) {
     size_t end = i + 1;
-    while (end < chunks.size() && chunks[end] == chunks[end - 1] + kChunkBytes) ++end;
-    out.push_back({chunks[i], static_cast<uint32_t>(end - i) * kChunkBytes});
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + kChunkBytes) ++end;
+    places.ranges.push_back({sorted[i], static_cast<uint32_t>(end - i) * kChunkBytes});
     i = end;
   }
-  return out;
 }
 
 }  // namespace
 
 // Loops go through a few operands again and again: the latest answers are kept.
-void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta* cta,
-                    std::vector<MemoryRange>& out) {
-  struct Known {
-    uint64_t bits = 0, rows = 0;  // no rows: nothing is known
-    Runs runs;
-  };
-  static thread_local std::array<Known, 128> all;
+const OperandPlaces& operand_places(const MatrixDescriptor& d, bool mn_major, int first_row, int rows) {
+  static thread_local std::array<OperandPlaces, 256> all;
   const uint64_t which =
       static_cast<uint64_t>(first_row) << 32 | static_cast<uint64_t>(rows) << 1 | uint64_t{mn_major};
-  Known& known = all[(d.bits ^ d.bits >> 7 ^ which >> 36 ^ which) % all.size()];
-  if (known.bits != d.bits || known.rows != which)
-    known = {d.bits, which, operand_runs(d, mn_major, first_row, rows)};
-  for (const auto& [address, bytes] : known.runs) out.push_back({Space::shared, cta, address, bytes});
+  OperandPlaces& known = all[(d.bits * 0x9E3779B97F4A7C15 ^ which * 0xC2B2AE3D27D4EB4F) >> 56];
+  static_assert(all.size() == 256);
+  if (known.bits != d.bits || known.rows != which) {
+    find_places(d, mn_major, first_row, rows, known);
+    known.bits = d.bits;
+    known.rows = which;
+  }
+  return known;
+}
+
+void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta* cta,
+                    std::vector<MemoryRange>& out) {
+  for (const auto& [address, bytes] : operand_places(d, mn_major, first_row, rows).ranges)
+    out.push_back({Space::shared, cta, address, bytes});
 }
 
 namespace {
@@ -90,12 +117,17 @@ void read_operand(Warp& w, const Inst& in, const MatrixDescriptor& d, bool mn_ma
     w.fault(in, 0, Id::descriptor_unused_bits,
             std::string("the matrix descriptor of ") + name + " has unused bits set", d.text(),
             "shift every field to its place and mask it to its 14 bits (PTX ISA 9.7.15.5.1.2.2)");
-  image.resize(static_cast<size_t>(rows) * kOperandRowBytes);
-  for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
-    const std::byte* from = w.cta.shared_at(address, kChunkBytes);
-    if (!from) operand_out_of_bounds(w, in, d, name, address);
-    std::memcpy(image.data() + offset, from, kChunkBytes);
-  });
+  const OperandPlaces& places = operand_places(d, mn_major, first_row, rows);
+  if (!w.cta.shared_at(places.lowest, kChunkBytes) || !w.cta.shared_at(places.highest, kChunkBytes))
+    for (uint32_t address : places.chunks)
+      if (!w.cta.shared_at(address, kChunkBytes)) operand_out_of_bounds(w, in, d, name, address);
+  image.resize(places.chunks.size() * kChunkBytes);
+  uint8_t* to = image.data();
+  const std::byte* shared = w.cta.shared.data();
+  for (uint32_t address : places.chunks) {
+    std::memcpy(to, shared + address, kChunkBytes);
+    to += kChunkBytes;
+  }
 }
 
 // ---- the warpgroups of a CTA
@@ -241,13 +273,24 @@ void WgmmaOp::changed(uint32_t address, const char* name) const {
 
 void WgmmaOp::compare(const MatrixDescriptor& d, bool mn_major, int first_row, int rows,
                       const std::vector<uint8_t>& image, const char* name) const {
-  for_each_chunk(d, mn_major, first_row, rows, [&](uint32_t address, uint32_t offset) {
-    const std::byte* place = warp->cta.shared_at(address, kChunkBytes);
-    uint64_t now[2], then[2];
-    std::memcpy(then, image.data() + offset, kChunkBytes);
-    if (place) std::memcpy(now, place, kChunkBytes);
-    if (!place || (now[0] ^ then[0]) | (now[1] ^ then[1])) changed(address, name);
-  });
+  const OperandPlaces& places =
+      operand_places(d, mn_major, first_row, rows);  // all of them are there: they were read
+  const std::byte* shared = warp->cta.shared.data();
+  const uint8_t* then = image.data();
+  uint64_t difference = 0;
+  for (uint32_t address : places.chunks) {
+    uint64_t a[2], b[2];
+    std::memcpy(a, shared + address, kChunkBytes);
+    std::memcpy(b, then, kChunkBytes);
+    difference |= (a[0] ^ b[0]) | (a[1] ^ b[1]);
+    then += kChunkBytes;
+  }
+  if (!difference) return;
+  then = image.data();
+  for (uint32_t address : places.chunks) {
+    if (std::memcmp(shared + address, then, kChunkBytes) != 0) changed(address, name);
+    then += kChunkBytes;
+  }
 }
 
 void WgmmaOp::read() {

@@ -44,36 +44,18 @@ struct MatrixDescriptor {
 constexpr uint32_t kChunkBytes = 16;  // swizzles move whole chunks
 constexpr int kOperandRowBytes = 32;  // bytes along K of one row, of every type
 
-// Calls f(address, offset) for every 16-byte chunk of `rows` rows (M of A, N of B; a multiple of 8) from `first_row`,
-// in the order of the operand image: `address` is where the chunk lies in the shared window, `offset` its place in
-// the image.
+// Where the 16-byte chunks of `rows` rows (M of A, N of B; a multiple of 8) from `first_row` lie in the shared window, in the
+// order of the operand image.
 //   K-major  (mn_major false): image[row][32 bytes]
 //   MN-major (16-bit types):   image[k = 0..15][rows * 2 bytes]
-template <class F>
-void for_each_chunk(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, F f) {
-  const uint32_t span = swizzle_span(d.swizzle);
-  if (!mn_major) {
-    const uint32_t pitch = span ? span : kChunkBytes, step = span ? kChunkBytes : d.leading;
-    for (int row = first_row; row < first_row + rows; ++row)
-      for (uint32_t c = 0; c < 2; ++c) {
-        const uint32_t r = static_cast<uint32_t>(row);
-        const uint32_t linear = d.start + r % 8 * pitch + r / 8 * d.stride + c * step;
-        f(d.place(linear), static_cast<uint32_t>(row - first_row) * kOperandRowBytes + c * kChunkBytes);
-      }
-    return;
-  }
-  // Chunks of 8 rows; a swizzled line holds `width` of them.
-  const uint32_t width = span ? span / kChunkBytes : 1;
-  const uint32_t next_line = span ? d.leading : d.stride, next_k = span ? d.stride : d.leading;
-  for (uint32_t k = 0; k < 16; ++k)
-    for (int row = first_row; row < first_row + rows; row += 8) {
-      const uint32_t group = static_cast<uint32_t>(row) / 8;
-      const uint32_t linear = d.start + group % width * kChunkBytes + group / width * next_line +
-                              k % 8 * width * kChunkBytes + k / 8 * next_k;
-      f(d.place(linear),
-        k * static_cast<uint32_t>(rows) * 2 + static_cast<uint32_t>(row - first_row) / 8 * kChunkBytes);
-    }
-}
+struct OperandPlaces {
+  uint64_t bits = 0, rows = 0;  // which descriptor, which rows; no rows: none
+  std::vector<uint32_t> chunks;
+  uint32_t lowest = 0, highest = 0;  // of them
+  std::vector<std::pair<uint32_t, uint32_t>>
+      ranges;  // address and length of the runs of such bytes, in order
+};
+const OperandPlaces& operand_places(const MatrixDescriptor& d, bool mn_major, int first_row, int rows);
 
 // Appends the bytes of such rows as ranges of the CTA's shared window; neighbours are joined.
 void operand_ranges(const MatrixDescriptor& d, bool mn_major, int first_row, int rows, Cta* cta,
@@ -96,7 +78,7 @@ struct WgmmaOp : AsyncOp {
   int quarter = 0;                        // warp in the warpgroup: rows 16 * quarter .. + 15 of A and D
   int warpgroup = 0;                      // in the CTA
   uint64_t ordinal = 0;                   // which wgmma of the warpgroup
-  std::vector<uint8_t> a_image, b_image;  // operand bytes as the warp read them (see for_each_chunk)
+  std::vector<uint8_t> a_image, b_image;  // operand bytes as the warp read them (see OperandPlaces)
 
   // Registers of the warp that it writes (D) and reads (A, the last four when shape.a_in_registers) until it
   // completes: slots of 32 four-byte lanes in the activation's frame at `frame` (Warp::frame_offset).

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <limits>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace emu {
 namespace {
 
@@ -120,6 +124,7 @@ MmaFormat mma_format(Type a, Type b, Type d) {
 
 void MmaColumns::clear(int columns) {
   for (bool& p : plain) p = true;
+  bits = MmaBits();
   if (columns % kMmaBlock == 0) return;
   std::memset(value[columns / kMmaBlock], 0, sizeof(value[0]));
   for (auto& k : exponent[columns / kMmaBlock])
@@ -314,6 +319,115 @@ FusedBlocks choose_fused_blocks() {
   return fused_blocks_portable;
 }
 
+// ---- sums that need no rounding, as those of small whole numbers: f32 arithmetic says by its inexact flag where it did round
+
+void forget_rounding() {
+#if defined(__x86_64__)
+  _mm_setcsr(_mm_getcsr() & ~static_cast<unsigned>(_MM_EXCEPT_INEXACT));
+#else
+  std::feclearexcept(FE_INEXACT);
+#endif
+}
+bool has_rounded() {
+#if defined(__x86_64__)
+  return _mm_getcsr() & _MM_EXCEPT_INEXACT;
+#else
+  return std::fetestexcept(FE_INEXACT) != 0;
+#endif
+}
+
+// What must hold of all terms and every old D for the cut of the terms to change none of them.
+struct ExactTerms {
+  float steady;        // added and taken off again: rounds an old D that has bits below those that are kept
+  uint32_t too_large;  // the bits of an old D whose magnitude may cut terms
+  bool possible;
+};
+
+ExactTerms exact_terms(const MmaFormat& format, const MmaBits& a, const MmaBits& b) {
+  ExactTerms exact{0, 0, false};
+  if (format.d != Type::f32 || format.result_bits != 23) return exact;
+  const bool zero = a.highest == kZeroExponent || b.highest == kZeroExponent;
+  const int highest = zero ? 0 : a.highest + b.highest, lowest = zero ? 0 : a.lowest + b.lowest;
+  exact.possible = lowest >= highest - format.fraction_bits;
+  exact.steady = float_of(static_cast<uint32_t>(127 + 24 + highest - format.fraction_bits) << 23) * 1.5f;
+  exact.too_large = static_cast<uint32_t>(127 + lowest + format.fraction_bits) << 23;
+  return exact;
+}
+
+// All rows of `Count` blocks of columns. False where a sum was rounded, or a term would be cut: D is as it was then.
+template <int W, int Count>
+inline __attribute__((always_inline)) bool exact_rows(int depth, const MmaRows& a, const Blocks& blocks,
+                                                      const ExactTerms& exact) {
+  using Floats = typename Vector<float, W>::type;
+  using Ints = typename Vector<int32_t, W>::type;
+  constexpr int kInBlock = kMmaBlock / W, kVectors = Count * kInBlock, kRows = 2;
+  float sums[Count][kMmaRows][kMmaBlock];
+  Ints magnitudes = {};
+  forget_rounding();
+  asm volatile("" : : : "memory");  // none of them has begun yet
+  for (int row = 0; row < kMmaRows; row += kRows) {
+    Floats sum[kRows * kVectors];  // in registers, when all loops over them are unrolled
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows * kVectors; ++i) {
+      const int r = i / kVectors, v = i % kVectors;
+      Floats old;
+      Ints bits;
+      std::memcpy(&old, &blocks.d[v / kInBlock][row + r][v % kInBlock * W], sizeof old);
+      std::memcpy(&bits, &old, sizeof bits);
+      bits &= 0x7FFFFFFF;
+      magnitudes = magnitudes > bits ? magnitudes : bits;
+      sum[i] = old + exact.steady - exact.steady;
+    }
+    for (int k = 0; k < depth; ++k) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows * kVectors; ++i) {
+        const int r = i / kVectors, v = i % kVectors;
+        Floats x;
+        std::memcpy(&x, &blocks.value[v / kInBlock][k][v % kInBlock * W], sizeof x);
+        sum[i] += x * a.value[row + r][k];
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows * kVectors; ++i) {
+      const int r = i / kVectors, v = i % kVectors;
+      std::memcpy(&sums[v / kInBlock][row + r][v % kInBlock * W], &sum[i], sizeof sum[i]);
+    }
+  }
+  asm volatile("" : : "r"(sums) : "memory");  // all of them are there now
+  uint32_t largest = 0;
+  for (int i = 0; i < W; ++i) largest = std::max(largest, static_cast<uint32_t>(magnitudes[i]));
+  if (largest >= exact.too_large || has_rounded()) return false;
+  for (int c = 0; c < Count; ++c) std::memcpy(blocks.d[c], sums[c], sizeof sums[c]);
+  return true;
+}
+
+template <int W>
+inline __attribute__((always_inline)) bool exact_blocks(int depth, const MmaRows& a, const Blocks& blocks,
+                                                        int count, const ExactTerms& exact) {
+  return count == 2 ? exact_rows<W, 2>(depth, a, blocks, exact) : exact_rows<W, 1>(depth, a, blocks, exact);
+}
+
+using ExactBlocks = bool (*)(int, const MmaRows&, const Blocks&, int, const ExactTerms&);
+
+bool exact_blocks_portable(int depth, const MmaRows& a, const Blocks& blocks, int count,
+                           const ExactTerms& exact) {
+  return exact_blocks<4>(depth, a, blocks, count, exact);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) bool exact_blocks_avx2(int depth, const MmaRows& a, const Blocks& blocks,
+                                                           int count, const ExactTerms& exact) {
+  return exact_blocks<8>(depth, a, blocks, count, exact);
+}
+#endif
+
+ExactBlocks choose_exact_blocks() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return exact_blocks_avx2;
+#endif
+  return exact_blocks_portable;
+}
+
 // For as long as it lives, floating point arithmetic of this thread rounds toward zero.
 struct TowardZero {
   const int before = std::fegetround();
@@ -342,10 +456,13 @@ void multiply_slowly(const MmaFormat& format, const MmaRows& a, const MmaColumns
 void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b, int columns,
                   MmaAccumulator& d) {
   static const FusedBlocks fast = choose_fused_blocks();
+  static const ExactBlocks without_rounding = choose_exact_blocks();
   constexpr uint32_t kAll = (1u << kMmaRows) - 1;
   uint32_t plain_rows = 0, slow[kMmaBlocks];
   for (int row = 0; row < kMmaRows; ++row) plain_rows |= static_cast<uint32_t>(a.plain[row]) << row;
   const int blocks = (columns + kMmaBlock - 1) / kMmaBlock;
+  const ExactTerms exact = exact_terms(format, a.bits, b.bits);
+  bool try_exact = exact.possible && plain_rows == kAll;
   {
     const TowardZero rounding;
     for (int block = 0; block < blocks;) {
@@ -355,8 +472,9 @@ void mma_multiply(const MmaFormat& format, const MmaRows& a, const MmaColumns& b
         continue;
       }
       const int count = block + 1 < blocks && b.plain[block + 1] ? 2 : 1;
-      const uint32_t left_out =
-          fast(format, a, {b.value + block, b.exponent + block, d.value + block}, count, plain_rows);
+      const Blocks some{b.value + block, b.exponent + block, d.value + block};
+      try_exact = try_exact && without_rounding(format.depth, a, some, count, exact);
+      const uint32_t left_out = try_exact ? 0 : fast(format, a, some, count, plain_rows);
       for (int end = block + count; block < end; ++block) slow[block] = (kAll & ~plain_rows) | left_out;
     }
   }

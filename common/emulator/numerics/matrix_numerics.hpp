@@ -48,21 +48,39 @@ inline MmaElement mma_element_of_f32(uint32_t bits) {
 // bits: the element as it lies in memory (low bits). type: bf16, f16, tf32 (low 13 bits are dropped), e4m3, e5m2.
 MmaElement mma_element(Type type, uint32_t bits);
 
+// The bits that elements have, all together: the highest exponent, and the lowest bit that is set in any.
+struct MmaBits {
+  int highest = kMmaZeroExponent, lowest = -kMmaZeroExponent;
+  void add(const MmaElement& e) {
+    uint32_t bits;
+    std::memcpy(&bits, &e.value, 4);
+    const int field = static_cast<int>(bits >> 23 & 0xFF);
+    const uint32_t significand = (bits & 0x7FFFFF) | uint32_t{field != 0} << 23;
+    if (significand == 0) return;
+    highest = highest > e.exponent ? highest : e.exponent;
+    const int low = (field ? field : 1) - 150 + __builtin_ctz(significand);
+    lowest = lowest < low ? lowest : low;
+  }
+};
+
 // A: kMmaRows rows of K elements.
 struct MmaRows {
   alignas(64) float value[kMmaRows][kMmaDepth];
   alignas(64) int16_t exponent[kMmaRows][kMmaDepth];
   alignas(64) int32_t exponent_twice[kMmaRows][kMmaDepth];  // in both halves
   bool plain[kMmaRows];
+  MmaBits bits;
 
   void clear() {
     for (bool& p : plain) p = true;
+    bits = MmaBits();
   }
   void set(int row, int k, MmaElement e) {
     value[row][k] = e.value;
     exponent[row][k] = e.exponent;
     exponent_twice[row][k] = static_cast<int32_t>(static_cast<uint16_t>(e.exponent) * 0x10001u);
     plain[row] = plain[row] && e.plain;
+    bits.add(e);
   }
 };
 
@@ -71,6 +89,7 @@ struct MmaColumns {
   alignas(64) float value[kMmaBlocks][kMmaDepth][kMmaBlock];
   alignas(64) int16_t exponent[kMmaBlocks][kMmaDepth][kMmaBlock];
   bool plain[kMmaBlocks];
+  MmaBits bits;
 
   // Columns of the last block that are never set hold zeros.
   void clear(int columns);
@@ -79,6 +98,7 @@ struct MmaColumns {
     value[block][k][lane] = e.value;
     exponent[block][k][lane] = e.exponent;
     plain[block] = plain[block] && e.plain;
+    bits.add(e);
   }
 };
 

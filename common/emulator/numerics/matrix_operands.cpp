@@ -5,6 +5,8 @@
 #include <limits>
 #include <memory>
 
+#include "emulator/numerics/wide.hpp"
+
 namespace emu {
 namespace {
 
@@ -64,8 +66,55 @@ constexpr size_t kKnown = 16;
 
 }  // namespace
 
+namespace {
+
+// MmaRows::set() for a row of elements that are the upper bits of an f32, without branches, for the compiler to use vectors.
+template <int Depth>
+inline __attribute__((always_inline)) void set_row(MmaRows& rows, int row, const uint32_t* elements,
+                                                   uint32_t sign) {
+  int32_t strange = 0, highest = rows.bits.highest, lowest = rows.bits.lowest;
+#pragma GCC unroll 1
+  for (int k = 0; k < Depth; ++k) {
+    const uint32_t f = elements[k] ^ sign;
+    const int32_t field = static_cast<int32_t>(f >> 23 & 0xFF), raised = field + (field == 0);
+    const int32_t zero = -static_cast<int32_t>((f & 0x7FFFFFFF) == 0);  // all bits, or none
+    const int32_t exponent = (zero & kMmaZeroExponent) | (~zero & (raised - 127));
+    std::memcpy(&rows.value[row][k], &f, sizeof f);
+    rows.exponent[row][k] = static_cast<int16_t>(exponent);
+    rows.exponent_twice[row][k] = static_cast<int32_t>((static_cast<uint32_t>(exponent) & 0xFFFF) * 0x10001u);
+    // Negative when it is not plain.
+    strange |= ~zero & ((field - (127 - kMmaPlainExponent)) | (127 + kMmaPlainExponent - field));
+    const int32_t significand = static_cast<int32_t>(f & 0x7FFFFF) | (field != 0) << 23;
+    const float lowest_bit = static_cast<float>(significand & -significand);  // its exponent says which
+    uint32_t bits;
+    std::memcpy(&bits, &lowest_bit, sizeof bits);
+    const int32_t low =
+        (zero & -kMmaZeroExponent) | (~zero & (raised - 150 - 127 + static_cast<int32_t>(bits >> 23)));
+    highest = highest > exponent ? highest : exponent;
+    lowest = lowest < low ? lowest : low;
+  }
+  rows.plain[row] = strange >= 0;
+  rows.bits.highest = highest;
+  rows.bits.lowest = lowest;
+}
+
+EMU_WIDE void unpack_bf16_rows(bool mn_major, uint32_t sign, const uint16_t* image, MmaRows& rows) {
+  constexpr int kDepth = 16;
+  for (int row = 0; row < kMmaRows; ++row) {
+    uint32_t elements[kDepth];
+    const uint16_t* from = image + row * (mn_major ? 1 : kDepth);
+    for (int k = 0; k < kDepth; ++k) elements[k] = uint32_t{from[k * (mn_major ? kMmaRows : 1)]} << 16;
+    set_row<kDepth>(rows, row, elements, sign);
+  }
+}
+
+}  // namespace
+
 void unpack_rows(Type type, bool mn_major, bool negate, const std::vector<uint8_t>& image, MmaRows& rows) {
   rows.clear();
+  if (type == Type::bf16)
+    return unpack_bf16_rows(mn_major, negate ? 0x80000000u : 0,
+                            reinterpret_cast<const uint16_t*>(image.data()), rows);
   for_each_decoded(type, mn_major, kMmaRows, image, [&](int row, int k, MmaElement e) {
     if (negate) e.value = -e.value;
     rows.set(row, k, e);
@@ -79,8 +128,8 @@ void unpack_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>&
 }
 
 const MmaColumns& unpacked_columns(Type type, bool mn_major, int n, const std::vector<uint8_t>& image) {
-  static std::unique_ptr<KnownColumns[]> known = std::make_unique<KnownColumns[]>(kKnown);
-  static size_t next = 0;
+  static thread_local std::unique_ptr<KnownColumns[]> known = std::make_unique<KnownColumns[]>(kKnown);
+  static thread_local size_t next = 0;
   for (size_t i = 0; i < kKnown; ++i)
     if (known[i].type == type && known[i].mn_major == mn_major && known[i].image == image)
       return known[i].columns;
