@@ -368,6 +368,32 @@ void AccessRule::expand(Shadow& shadow, uint64_t address, size_t count) {
       reads[i] = past_.records.expand(reads[i], static_cast<uint32_t>(address + (i << shift)));
 }
 
+// What an engine reads of the shared memory of its CTA is many short ranges, and mostly one answer holds for all of them.
+void AccessRule::check_sources(const Accessor& who, const std::vector<MemoryRange>& ranges, Tag me) {
+  Shadow* shadow = shadow_of(who.cta());
+  for (const MemoryRange& range : ranges) {
+    if (range.owner != &who.cta() || !shadow || shadow->has_joins || shadow->only_threads || !good_write_ ||
+        range.address + range.bytes > shadow->size()) {
+      check_range(who, range, me, false);
+      continue;
+    }
+    shadow->divide(range.address, range.bytes);
+    const size_t count = range.bytes >> shadow->shift();
+    const Tag* writes = shadow->writes(range.address);
+    Tag* reads = shadow->reads(range.address);
+    Tag other_writer = 0, other_reader = 0, read = 0;
+    for (size_t i = 0; i < count; ++i) {
+      other_writer |= writes[i] ^ good_write_;
+      other_reader |= reads[i] ^ combined_from_;
+      read |= reads[i];
+    }
+    if (other_writer || (read && other_reader))
+      check_range(who, range, me, false);
+    else
+      std::fill_n(reads, count, read ? combined_to_ : me);
+  }
+}
+
 void AccessRule::check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write) {
   range_ = &range;
   if (range.space == Space::shared) {

@@ -44,6 +44,8 @@ class AccessRule {
     return thread_record(warp, e.kind != AccessKind::read, Form::strong);
   }
   void check_range(const Accessor& who, const MemoryRange& range, Tag me, bool write);
+  void check_sources(const Accessor& who, const std::vector<MemoryRange>& ranges,
+                     Tag me);  // reads of an engine
   void arrives(const Warp& w, const Inst& in, uint32_t mask, uint32_t barrier, uint64_t generation);
   void leaves(const Warp& w, uint32_t mask, uint32_t barrier, uint64_t generation);
   void allocated(uint64_t address, uint64_t bytes) { readers_.forget(address, bytes); }

@@ -232,7 +232,7 @@ void Checker::on_async_issue(AsyncOp& op) {
     reading.again = true;
     reads = past_.records.add(reading) << 5;
   }
-  for (auto& range : sources) accesses_.check_range(who, range, reads, false);
+  accesses_.check_sources(who, sources, reads);
   writes_of(op, o, who, r, writes, destinations);
 }
 
