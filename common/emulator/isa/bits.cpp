@@ -262,7 +262,7 @@ void logic_not(Decoder& d, const Match& m, Inst& in) {
 }
 // By an immediate: one amount for all lanes.
 template <class Op, class T>
-Flow shift_by_constant(Warp& w, const Inst& in, uint32_t mask) {
+EMU_WIDE Flow shift_by_constant(Warp& w, const Inst& in, uint32_t mask) {
   auto d = w.lanes<T>(in.d), a = w.lanes<T>(in.a);
   uint32_t n = w.lanes<uint32_t>(in.b)[0];
   for_lanes(mask, [&](int l) { d.set(l, Op::of(a[l], n)); });

@@ -37,7 +37,7 @@ void give(Warp& w, const Inst& in, uint32_t mask, const OnePiece& from) {
 
 // T: element in memory; D: lane of the destination register, zero- or sign-extended from T.
 template <class T, class D>
-Flow load(Warp& w, const Inst& in, uint32_t mask) {
+EMU_WIDE Flow load(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned bytes = sizeof(T) * in.count;
   OnePiece piece;
   if (resolve_together(w, in, mask, bytes, AccessKind::read, piece)) {
@@ -85,7 +85,7 @@ Flow load_used(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 template <class T, class S>
-Flow store(Warp& w, const Inst& in, uint32_t mask) {
+EMU_WIDE Flow store(Warp& w, const Inst& in, uint32_t mask) {
   const unsigned count = in.count, bytes = sizeof(T) * count;
   const Ref* refs = count == 1 ? &in.b : in.extra->refs.data();
   OnePiece piece;

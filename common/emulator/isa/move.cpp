@@ -9,7 +9,7 @@ std::vector<Form> load_store_forms();
 namespace {
 
 template <class T>
-Flow mov(Warp& w, const Inst& in, uint32_t mask) {
+EMU_WIDE Flow mov(Warp& w, const Inst& in, uint32_t mask) {
   auto d = w.lanes<T>(in.d), a = w.lanes<T>(in.a);
   for_lanes(mask, [&](int l) { d.slots[l] = a.slots[l]; });
   return Flow::next;

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "emulator/machine/warp.hpp"
+#include "emulator/numerics/wide.hpp"
 #include "emulator/program/forms.hpp"
 #include "emulator/program/program.hpp"
 
@@ -14,7 +15,7 @@ namespace emu {
 // An operation is a struct with a static function `of`, from values of the source types to the result.
 // Flow unary<Negate, int32_t>, binary<Add, uint64_t, uint64_t>, ternary<...>: applied to every lane of the mask.
 template <class Op, class A>
-Flow unary(Warp& w, const Inst& in, uint32_t mask) {
+EMU_WIDE Flow unary(Warp& w, const Inst& in, uint32_t mask) {
   using R = decltype(Op::of(A()));
   auto d = w.lanes<R>(in.d);
   auto a = w.lanes<A>(in.a);
@@ -23,7 +24,7 @@ Flow unary(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 template <class Op, class A, class B>
-Flow binary(Warp& w, const Inst& in, uint32_t mask) {
+EMU_WIDE Flow binary(Warp& w, const Inst& in, uint32_t mask) {
   using R = decltype(Op::of(A(), B()));
   auto d = w.lanes<R>(in.d);
   auto a = w.lanes<A>(in.a);
@@ -33,7 +34,7 @@ Flow binary(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 template <class Op, class A, class B, class C>
-Flow ternary(Warp& w, const Inst& in, uint32_t mask) {
+EMU_WIDE Flow ternary(Warp& w, const Inst& in, uint32_t mask) {
   using R = decltype(Op::of(A(), B(), C()));
   auto d = w.lanes<R>(in.d);
   auto a = w.lanes<A>(in.a);

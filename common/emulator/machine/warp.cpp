@@ -21,7 +21,10 @@ constexpr uint64_t kTurnsBeforeSlice = 500;
 
 // As __builtin_popcount, which is a call where the processor may lack the instruction. Mostly all lanes are there.
 inline uint64_t lanes_in(uint32_t mask) {
-  return mask == ~0u ? 32 : static_cast<uint64_t>(__builtin_popcount(mask));
+  if (mask == ~0u) return 32;
+  mask -= mask >> 1 & 0x55555555;
+  mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+  return ((mask + (mask >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
 }
 }  // namespace
 
