@@ -48,7 +48,9 @@ std::vector<uint32_t> Runner::run(const std::string& body, const std::vector<uin
   config.params.resize(16);
   std::memcpy(&config.params[0], &out, 8);
   std::memcpy(&config.params[8], &in, 8);
+  const unsigned cores = machine.schedule.cores;
   machine.schedule = emu::Schedule::from(o.schedule);
+  machine.schedule.cores = cores;
   const Watch watch(machine, o.observer);
   machine.launch(*program, config);
   std::vector<uint32_t> result(threads * o.out_words);

@@ -66,7 +66,8 @@ bool all_inside(const T* base, T offset, uint64_t begin, uint64_t end, unsigned 
 
 }  // namespace
 
-bool resolve_together(Warp& w, const Inst& in, uint32_t mask, unsigned bytes, AccessKind kind, OnePiece& to) {
+EMU_WIDE bool resolve_together(Warp& w, const Inst& in, uint32_t mask, unsigned bytes, AccessKind kind,
+                               OnePiece& to) {
   if (mask == 0) return false;
   const bool narrow = in.flags & kAddress32;
   const int first = __builtin_ctz(mask);
@@ -114,7 +115,10 @@ bool resolve_together(Warp& w, const Inst& in, uint32_t mask, unsigned bytes, Ac
     }
     return all_inside(base, static_cast<T>(offset), begin, end, bytes, to.address);
   };
-  return narrow ? inside(Tag<uint32_t>()) : inside(Tag<uint64_t>());
+  if (!(narrow ? inside(Tag<uint32_t>()) : inside(Tag<uint64_t>()))) return false;
+  if (to.space == Space::global && kind != AccessKind::read && Undo::mine)
+    for_lanes(mask, [&](int l) { about_to_write(to.bytes(l), bytes); });
+  return true;
 }
 
 Resolved resolve_any_access(const At& at, Space space, uint64_t address, unsigned bytes, AccessKind kind,
@@ -178,6 +182,7 @@ Resolved resolve_any_access(const At& at, Space space, uint64_t address, unsigne
   }
   if (bytes > 1 && r.address % bytes) misaligned(at, r, bytes, kind);
   if (!r.bytes) out_of_bounds(at, r, bytes, kind);
+  if (r.space == Space::global && kind != AccessKind::read) about_to_write(r.bytes, bytes);
   return r;
 }
 

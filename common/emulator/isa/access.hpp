@@ -38,8 +38,11 @@ inline Resolved resolve_access(const At& at, Space space, uint64_t address, unsi
         return {place, Space::shared, &at.warp.cta, address};
     } else if (space == Space::global || (space == Space::generic && !(address & kWindowMask))) {
       std::byte* place = at.warp.machine.memory.at(address, bytes);
-      if (place && (kind == AccessKind::read || !at.warp.machine.memory.last_is_constant()))
+      if (place && kind == AccessKind::read) return {place, Space::global, nullptr, address};
+      if (place && !at.warp.machine.memory.last_is_constant()) {
+        about_to_write(place, bytes);
         return {place, Space::global, nullptr, address};
+      }
     }
   }
   return resolve_any_access(at, space, address, bytes, kind, strong || kind == AccessKind::atomic);

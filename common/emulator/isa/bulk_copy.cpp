@@ -29,6 +29,7 @@ std::byte* global_bytes(const At& at, uint64_t address, uint64_t bytes, bool wri
   }
   if (writes && at.warp.machine.memory.find(address, bytes)->constant)
     at.fault(Id::write_to_constant, what, "that is __constant__ memory", "store to a __device__ variable");
+  if (writes && bytes) about_to_write(there, bytes);
   return there;
 }
 

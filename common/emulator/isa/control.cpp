@@ -128,6 +128,8 @@ void decode_call(Decoder& d, const Match&, Inst& in) {
       d.refuse(
           "call of the external function " + target.name + ", which the emulator does not provide",
           "vprintf, __assertfail, malloc and free are provided; anything else needs a body in this module");
+    // The CTAs' text is printed, and memory given out, in the order in which they run.
+    d.program().asks_for_order |= target.name != "__assertfail";
   }
 }
 

@@ -1,6 +1,7 @@
 #include "emulator/machine/async.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "emulator/machine/machine.hpp"
 
@@ -56,7 +57,7 @@ bool CopyGroups::unfinished(uint32_t mask, uint64_t before) const {
 AsyncEngine::AsyncEngine(Machine& machine) : machine_(machine) {}
 
 size_t AsyncEngine::next_pool_slot() {
-  static size_t slots = 0;
+  static std::atomic<size_t> slots{0};
   return slots++;
 }
 

@@ -240,6 +240,10 @@ bool Machine::wake_sleeper() {
   return true;
 }
 
+void Machine::start_time() {
+  started_s_ = processor_time_s();
+}
+
 void Machine::check_time(const Program& program) {
   if (++passes_ % kPassesPerLook || processor_time_s() - started_s_ < time_limit_s) return;
   Finding f(Id::time_limit);
@@ -312,13 +316,16 @@ void Machine::clean_up(Grid& grid) {
   grid.retired.clear();
 }
 
+bool Machine::can_go_on() {
+  bool stuck = true;
+  each_warp([&](Warp& warp) { stuck = stuck && warp.stuck(); });
+  return !stuck || engine->step(true) || wake_sleeper();
+}
+
 // No warp has run: the engines, then whoever sleeps, then more CTAs, then waits that may fail, then the host; when all that
 // is in vain, it is a deadlock.
 void Machine::unblock(Grid& grid) {
-  bool stuck = true;
-  each_warp([&](Warp& warp) { stuck = stuck && warp.stuck(); });
-  if (!stuck) return;
-  if (engine->step(true) || wake_sleeper()) return;
+  if (can_go_on()) return;
   if (start_cluster(grid)) {
     grid.wanted = std::max<uint64_t>(grid.wanted, resident_.size());
     return;
@@ -354,7 +361,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     throw Fault(f);
   }
   random.seed(schedule.seed * 0x9E3779B97F4A7C15ull + config.grid_id);
-  started_s_ = processor_time_s();
+  start_time();
   next_order_ = 0;
   Grid grid{program, config};
   grid.clusters = config.grid.count() / config.cluster.count();
@@ -373,7 +380,7 @@ void Machine::launch(const Program& program, const LaunchConfig& config) {
     clean_up(grid);
   };
   try {
-    run(grid);
+    if (!run_on_cores(grid)) run(grid);
     clean_up(grid);
   } catch (const Fault& fault) {
     observers.tell(&Observer::on_fault, *this, fault.finding());

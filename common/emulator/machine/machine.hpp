@@ -28,6 +28,7 @@ struct Mbarrier;
 struct Schedule {
   enum class Kind { in_order, late, random, timed };
   Kind kind = Kind::in_order;
+  unsigned cores = 1;  // that may run CTAs of one grid (cores.cpp)
   uint64_t seed = 0;
   uint64_t window =
       0;  // timed: multiprocessors that run the launch while the others do the same; 0: all, each its part
@@ -166,6 +167,12 @@ class Machine {
   void check_config(const Program& program, const LaunchConfig& config);
   static uint64_t most_resident(const Program& program, const LaunchConfig& config);
   std::unique_ptr<Cluster> make_cluster(const Program& program, const LaunchConfig& config, uint64_t number);
+  // On several cores, with what a run on one gives, to the bit. False: it cannot be, and nothing has happened.
+  bool run_on_cores(Grid& grid);
+  bool may_use_cores(const Grid& grid) const;
+  struct Deal;
+  Machine(const Machine& first, Deal& deal);  // of another core
+  void run_clusters(Grid& grid, Deal& deal);
   bool start_cluster(Grid& grid);
   void retire_finished(Grid& grid);
   void release_retired(Grid& grid);
@@ -174,8 +181,10 @@ class Machine {
   void each_warp(F f);  // f(Warp&) of the resident CTAs
   void run(Grid& grid);
   bool run_pass(const Program& program);
+  bool can_go_on();     // no warp has run: whether a warp still can, or the engines or a sleeper have moved
   bool wake_sleeper();  // nobody else can do anything: time passes until the first alarm
   void unblock(Grid& grid);
+  void start_time();
   void check_time(const Program& program);
 };
 

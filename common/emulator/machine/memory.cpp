@@ -33,6 +33,7 @@ GlobalMemory::GlobalMemory() {
 }
 
 GlobalMemory::~GlobalMemory() {
+  if (!window_) return;
   munmap(window_, kReserved);
   munmap(backing_, kReserved);
 }

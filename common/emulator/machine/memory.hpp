@@ -7,8 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "emulator/machine/undo.hpp"
 
 namespace emu {
 
@@ -34,7 +37,10 @@ class GlobalMemory {
  public:
   GlobalMemory();
   ~GlobalMemory();
+  // The same memory for another thread, as it is: while there is one, nobody may allocate or release.
+  explicit GlobalMemory(const GlobalMemory* shared) : allocations_(shared->allocations_) {}
   GlobalMemory(const GlobalMemory&) = delete;
+  std::unique_ptr<Undo> make_undo() const { return std::make_unique<Undo>(backing_, kReserved); }
 
   // 256-byte aligned, poisoned. Returns 0 when `bytes` can't be had.
   uint64_t allocate(uint64_t bytes, const std::string& name, uint64_t align = 256);
@@ -91,7 +97,7 @@ class GlobalMemory {
 
  private:
   static constexpr uint64_t kReserved = 64ull << 30;
-  std::byte* window_ = nullptr;  // what programs see; no access
+  std::byte* window_ = nullptr;  // what programs see; no access. Null: this is another one's memory
   std::byte* backing_ = nullptr;
   std::map<uint64_t, Allocation> allocations_;
   std::multimap<uint64_t, uint64_t> free_;  // bytes -> offset of holes

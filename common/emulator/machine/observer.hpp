@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,11 @@ class Observer {
   virtual void on_map_use(const At&, uint64_t /*address*/) {}
   // griddepcontrol.wait, or .launch_dependents.
   virtual void on_grid_dependency(Warp&, const Inst&, uint32_t /*mask*/, bool /*wait*/) {}
+
+  // Where a grid runs on several cores: who hears of the CTAs of another one. Null: all events must come here, in one order.
+  // join(): what that one has heard of counts here.
+  virtual std::unique_ptr<Observer> beside() { return nullptr; }
+  virtual void join(Observer& /*beside*/) {}
 };
 
 // Those who watch, told one after the other in the order in which they were added.
@@ -131,6 +137,7 @@ class Observers {
     list_.erase(std::remove(list_.begin(), list_.end(), &observer), list_.end());
   }
   bool empty() const { return list_.empty(); }
+  const std::vector<Observer*>& list() const { return list_; }
   // tell(&Observer::on_exit, warp, inst, mask)
   template <class Event, class... Facts>
   void tell(Event event, Facts&&... facts) const {

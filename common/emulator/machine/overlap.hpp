@@ -10,7 +10,7 @@
 
 namespace emu {
 
-class Overlap final : public Observer {
+class Overlap : public Observer {
  public:
   explicit Overlap(Stats& stats) : stats_(stats) {}
 
@@ -23,6 +23,8 @@ class Overlap final : public Observer {
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
   void on_registers(Warp&, const Inst&, unsigned registers) override;
+  std::unique_ptr<Observer> beside() override;
+  void join(Observer& beside) override { stats_.add(static_cast<Overlap&>(beside).stats_); }
 
  private:
   struct OfWarp {

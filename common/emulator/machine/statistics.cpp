@@ -10,6 +10,8 @@
 
 namespace emu {
 
+static_assert(sizeof(Stats) == (30 + kClasses) * sizeof(uint64_t), "add() and json() name every counter");
+
 std::string Stats::json() const {
   json::Object o;
   o.add("launches", launches);
@@ -45,6 +47,40 @@ std::string Stats::json() const {
   o.add("shared.load.bytes", shared_load_bytes);
   o.add("shared.store.bytes", shared_store_bytes);
   return o.text();
+}
+
+void Stats::add(const Stats& more) {
+  for (uint64_t Stats::*sum : {&Stats::launches,
+                               &Stats::warp_instructions,
+                               &Stats::thread_instructions,
+                               &Stats::cp_async_issued,
+                               &Stats::cp_async_bytes,
+                               &Stats::bulk_load_issued,
+                               &Stats::bulk_load_bytes,
+                               &Stats::bulk_store_issued,
+                               &Stats::bulk_store_bytes,
+                               &Stats::tensor_load_issued,
+                               &Stats::tensor_load_bytes,
+                               &Stats::tensor_store_issued,
+                               &Stats::tensor_store_bytes,
+                               &Stats::mbarrier_init,
+                               &Stats::mbarrier_arrivals,
+                               &Stats::mbarrier_expect_tx_bytes,
+                               &Stats::mbarrier_complete_tx_bytes,
+                               &Stats::mbarrier_phases_completed,
+                               &Stats::wgmma_issued,
+                               &Stats::wgmma_flop,
+                               &Stats::setmaxnreg_warps,
+                               &Stats::global_load_bytes,
+                               &Stats::global_store_bytes,
+                               &Stats::shared_load_bytes,
+                               &Stats::shared_store_bytes})
+    this->*sum += more.*sum;
+  for (size_t i = 0; i < kClasses; ++i) thread_instructions_of[i] += more.thread_instructions_of[i];
+  for (uint64_t Stats::*most :
+       {&Stats::copy_issuing_threads, &Stats::copy_bytes_ahead, &Stats::copy_bytes_ahead_of_store,
+        &Stats::wgmma_groups_ahead, &Stats::setmaxnreg_registers})
+    this->*most = std::max(this->*most, more.*most);
 }
 
 void Statistics::on_launch(Machine&, const Program&, const LaunchConfig&) {

@@ -30,6 +30,7 @@ struct Stats {
   uint64_t setmaxnreg_warps = 0, setmaxnreg_registers = 0;
   uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
   std::string json() const;  // {"launches":1,...}
+  void add(const Stats& more);
 };
 
 class Statistics final : public Observer {
@@ -44,6 +45,8 @@ class Statistics final : public Observer {
   void on_mbarrier(const At&, Mbarrier&, MbarrierOp, int64_t amount, bool release) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override;
   void on_async_issue(AsyncOp&) override;
+  std::unique_ptr<Observer> beside() override { return std::make_unique<Statistics>(); }
+  void join(Observer& beside) override { stats_.add(static_cast<Statistics&>(beside).stats_); }
 
  private:
   Stats stats_;

@@ -1,6 +1,7 @@
 // The decoder's operands: registers, constants, addresses and predicates -> slots of a warp's frame.
 #include <cstring>
 
+#include "emulator/program/order.hpp"
 #include "emulator/program/program.hpp"
 #include "emulator/program/special_registers.hpp"
 
@@ -146,6 +147,7 @@ Ref Decoder::special_register(const std::string& name, unsigned width) {
   Exec exec = special_register_reader(name, width);
   if (!exec) refuse("special register " + name + " is not supported");
   if (name == "%reserved_smem_offset_1") program_.uses_reserved_shared = true;
+  program_.asks_for_order |= shows_order(name);
   return read_first(exec, width, kNoRef, 0);
 }
 

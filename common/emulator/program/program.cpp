@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "emulator/program/order.hpp"
 #include "rules/limits.hpp"
 
 namespace emu {
@@ -266,6 +267,7 @@ void Decoder::decode_instruction(const Instruction& in) {
   }
   if (found) match.form->decode(*this, match, inst);
   if (!inst.exec) refuse("instruction " + in.full_name() + " was not decoded");
+  program_.asks_for_order |= emu::asks_for_order(in);
   for (size_t i = fixups_before; i < fixups_.size(); ++i)
     if (!fixups_[i].list) fixups_[i].inst = static_cast<uint32_t>(program_.code.size());
   program_.code.push_back(inst);

@@ -134,6 +134,7 @@ struct Program {
   bool uses_reserved_shared = false;               // from kReservedShared
   std::map<std::string, uint32_t> shared_symbols;  // name -> address in the shared window
   bool has_calls = false;
+  bool asks_for_order = false;  // among its CTAs, or may see the one in which they run (order.hpp)
   unsigned max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
   bool explicit_cluster = false;
   // The most registers a thread can have at launch by .maxntid or .reqntid and .minnctapersm; 0: no bound is given.

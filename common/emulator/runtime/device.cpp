@@ -163,6 +163,7 @@ Device::Device() {
   machine.schedule = env.schedule;
   machine.random.seed(env.schedule.seed);
   machine.time_limit_s = env.time_limit_s;
+  machine.schedule.cores = env.cores;
   if (env.schedule.kind == Schedule::Kind::timed) {  // first: what the others see happens at its time
     timing_ = std::make_unique<timed::Timing>(machine);
     timing_->registers = env.registers;

@@ -1,7 +1,9 @@
 #include "emulator/runtime/environment.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -54,6 +56,17 @@ void range_from(const char* name, uint64_t least, uint64_t* first, uint64_t* las
                           : "a whole number, or two with a dash: FIRST-LAST");
 }
 
+// Without the variable, the processors that this process may use.
+unsigned cores_from(const char* name) {
+  constexpr uint64_t kMost = 64;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  uint64_t cores = 1;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) cores = static_cast<uint64_t>(CPU_COUNT(&set));
+  range_from(name, 1, &cores, &cores);
+  return static_cast<unsigned>(std::clamp<uint64_t>(cores, 1, kMost));
+}
+
 void read_trace_window(Environment& env) {
   env.trace_path = path_from("EMU_TRACE");
   env.perfetto_path = path_from("EMU_TRACE_PERFETTO");
@@ -95,6 +108,7 @@ Environment read_environment() {
           "EMU_TIME_LIMIT", text,
           "a number of seconds of processor time greater than 0, for one launch (300 when it is not set)");
   }
+  env.cores = cores_from("EMU_CORES");
   if (const char* text = std::getenv("EMU_CHECK")) {
     std::string value = text;
     if (value != "on" && value != "off") bad_value("EMU_CHECK", value, "on or off");

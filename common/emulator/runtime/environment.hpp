@@ -13,7 +13,7 @@
 namespace emu {
 
 // EMU_SCHEDULE=in-order|late|random:SEED   EMU_TIME_LIMIT=seconds   EMU_JSON=path   EMU_CHECK=on|off   EMU_PTX=path
-// EMU_STRICT=1: advice is an error
+// EMU_STRICT=1: advice is an error   EMU_CORES=number
 // EMU_REGISTERS=path: lines "registers kernel", as ptxas reports them   EMU_WINDOW=first: timed:SMS runs no other CTAs
 // EMU_TRACE=path   EMU_TRACE_PERFETTO=path   EMU_TRACE_CTAS=FIRST-LAST   EMU_TRACE_STEPS=FIRST-LAST
 // EMU_TRACE_EVENTS=number   EMU_TRACE_LAUNCH=number
@@ -25,6 +25,7 @@ struct Environment {
   }
   std::map<std::string, unsigned> registers;  // of a thread, by kernel; empty: not known
   bool first_only = false;  // timed: of a grid, the CTAs that fit into the window and no others
+  unsigned cores = 1;  // for the CTAs of one grid: those that this process may use, if nothing is asked for
   double time_limit_s = 300;
   std::string json_path;  // empty: nothing is written
   bool check = true;
