@@ -42,13 +42,14 @@ def caller(chain, file, line):
     """The line of the same file that called the function in which (file, line) is; 0 where that is a kernel, or a lambda of one."""
     mine = [frame for frame in chain if frame["file"] == str(file)]
     at = next((i for i, frame in enumerate(mine) if frame["line"] == line), len(mine))
-    if at + 1 >= len(mine) or "lambda" in mine[at]["function"] or "operator()" in mine[at]["function"]:
+    function = mine[at].get("function", "") if at < len(mine) else ""
+    if at + 1 >= len(mine) or "lambda" in function or "operator()" in function:
         return 0
     return mine[at + 1]["line"]
 
 
 def brief(text, source):
-    """Words of a report with the source named as its directory's readers do."""
+    """Words of a report, with the student's source by its name alone."""
     return short(text.replace(str(source), source.name) if source else text)
 
 

@@ -56,6 +56,12 @@ const std::vector<OperandMistake>& operand_mistakes() {
          const int k0 = tile_of(o, k) * o.bk;
          return Place{k0 + local, o.origin + k - k0};
        }},
+      {"dimensions-exchanged",
+       "The dimensions of %s are exchanged in the tensor map: what lies beyond them is filled with zeros. Innermost first: K, "
+       "then the rows.",
+       [](const Operand& o, int local, int k) {
+         return k < o.rows && o.origin + local < o.depth ? in_row(o, local, k) : Place{-1, 0};
+       }},
       {"tile-transposed",
        "Rows and columns are exchanged inside the tiles of %s: element (row, k) was taken from (k, row).",
        [](const Operand& o, int local, int k) {
@@ -123,12 +129,6 @@ const std::vector<OperandMistake>& operand_mistakes() {
        [](const Operand& o, int local, int k) {
          const int64_t flat = int64_t{o.origin + local} * o.depth / 2 + k;
          return k < o.depth ? Place{flat / o.depth, flat % o.depth} : Place{-1, 0};
-       }},
-      {"dimensions-exchanged",
-       "The dimensions of %s are exchanged in its tensor map: what lies beyond them is filled with zeros. Innermost first: K, "
-       "then the rows.",
-       [](const Operand& o, int local, int k) {
-         return k < o.rows && o.origin + local < o.depth ? in_row(o, local, k) : Place{-1, 0};
        }},
       {"matrix-transposed",
        "The matrix %s was read as if its columns were its rows: element (row, k) lies at row * K + k, not at k * rows + row.",

@@ -69,7 +69,7 @@ class BarrierHistory {
   void copied(const Warp& w, const Operation& op, const Mbarrier& bar);
   void passed(const Warp& w, const Inst& in, uint32_t mask, const Mbarrier& bar, uint64_t complete);
   void refused(const Warp& w, const Inst& in, const Mbarrier& bar);  // a question that was answered False
-  void completed(const Mbarrier& bar);  // a phase
+  void completed(const Mbarrier& bar);                               // a phase
 
   // ---- questions
   const BarrierLog& of(const Mbarrier& bar) const;     // an empty one where nothing has happened

@@ -204,8 +204,7 @@ void Conflicts::explain_unguarded(const Refill& refill, Finding& f) const {
                : text("The latest wait of its issuer was for ", bar->name(),
                       ", which tells that bytes have landed, not that ", names_of({&refill.reader}),
                       " has read them.");
-  if (bar)
-    f.related.push_back({"the issuer's wait for " + bar->name(), tell_.line(refill.wait.source)});
+  if (bar) f.related.push_back({"the issuer's wait for " + bar->name(), tell_.line(refill.wait.source)});
   const std::string idle = idle_barriers(refill.issuer.cta);
   if (!idle.empty()) {
     f.title += ": nobody waits for " + idle;
@@ -245,8 +244,9 @@ void Conflicts::explain_refill(const Refill& refill, Finding& f) const {
   for (const PassedWaits& passed : log.waits)
     if (passed.warp == &refill.issuer && passed.source == wait.source && passed.again) {
       f.title += text(": the wait for ", bar.name(), " has passed twice for the same phase");
-      f.why = text("By its parity it asks for phase ", wait.complete - 1,
-                   ", which was complete the last time, too: no reader had to hand the stage back in between.");
+      f.why =
+          text("By its parity it asks for phase ", wait.complete - 1,
+               ", which was complete the last time, too: no reader had to hand the stage back in between.");
       f.hint = text("flip the parity of the wait for ", bar.name(), " once per use of the stage");
       return;
     }

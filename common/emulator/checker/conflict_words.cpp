@@ -313,13 +313,14 @@ Finding Conflicts::stage_overwritten(const Conflict& c) {
   if (!met)
     explain_refill(refill, f);
   else if (add_hand_back(refill, f))
-    f.hint = story.kind == GroupStory::Kind::too_many
-                 ? text("leave at most ", story.newest - 1,
-                        " pending before the stage is handed back, or hand back the stage of an earlier tile: the "
-                        "product that reads this one is still under way")
-             : story.kind == GroupStory::Kind::never_waited
-                 ? "wgmma.wait_group in front of the arrival that hands the stage back, with few enough groups pending"
-                 : f.hint;
+    f.hint =
+        story.kind == GroupStory::Kind::too_many
+            ? text("leave at most ", story.newest - 1,
+                   " pending before the stage is handed back, or hand back the stage of an earlier tile: the "
+                   "product that reads this one is still under way")
+        : story.kind == GroupStory::Kind::never_waited
+            ? "wgmma.wait_group in front of the arrival that hands the stage back, with few enough groups pending"
+            : f.hint;
   return f;
 }
 

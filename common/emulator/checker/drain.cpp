@@ -43,7 +43,8 @@ void DrainRule::tell_left_behind(const Operation& op, const Cta& cta) {
   f.hint = "do not issue copies past the last tile, or wait for them before the CTA ends";
   if (!boxes.empty()) {
     f.title += ": " + boxes;
-    f.hint = "copy each tile once, none past the last, and wait for all: see the number of the tile that is copied";
+    f.hint =
+        "copy each tile once, none past the last, and wait for all: see the number of the tile that is copied";
   }
   tell_.tell_at(std::move(f), op.source, cta, op.warp, text(cta.text(), " warp ", op.warp));
 }

@@ -45,8 +45,8 @@ void Mbarriers::tell_completed_early(const MbarrierState& b, const Operation& op
       "announce the sum of all boxes copied on this barrier in the phase (rows x columns x element size, "
       "whole boxes at ragged edges too)";
   if (const Mbarrier* meant = meant_by(*b.bar, op.source)) {
-    f.title = text("a copy completes on ", b.bar->name(), " before it has landed: its bytes were announced on ",
-                   meant->name());
+    f.title = text("a copy completes on ", b.bar->name(),
+                   " before it has landed: its bytes were announced on ", meant->name());
     f.hint = text("let the copy name ", meant->name(), ", as the other copies of its stage do");
     f.other_line = tell_.line(source);
     return tell_.tell_at(std::move(f), op.source, *b.bar->cta, -1, b.bar->cta->text() + "  " + b.bar->name());
@@ -59,7 +59,8 @@ void Mbarriers::tell_completed_early(const MbarrierState& b, const Operation& op
 const Mbarrier* Mbarriers::meant_by(const Mbarrier& bar, int32_t source) const {
   uint64_t from_here = 0, from_others = 0;
   for (const NamingCopies& c : history_.of(bar).ever.copies)
-    (c.source == source ? from_here : from_others) = std::max(c.source == source ? from_here : from_others, c.count);
+    (c.source == source ? from_here : from_others) =
+        std::max(c.source == source ? from_here : from_others, c.count);
   if (from_here <= from_others) return nullptr;
   for (const auto& [address, other] : bar.cta->mbarriers) {
     const auto& copies = history_.of(other).ever.copies;

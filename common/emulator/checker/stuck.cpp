@@ -110,10 +110,12 @@ void StuckRule::tell_polling(const std::vector<StuckGroup>& groups, Finding& f) 
     const std::string name = w.program.short_name(in);
     return in.space != Space::shared && (name == "atom" || name == "red");
   });
-  f.hint = counts ? "see who changes the word, how often, and to what: a barrier between CTAs takes as many arrivals as its "
-                    "counter is compared with, every time"
-                  : "see which thread stores to this word: the place that is polled must be the place that is stored to, and "
-                    "the store must not wait for the one that polls";
+  f.hint =
+      counts
+          ? "see who changes the word, how often, and to what: a barrier between CTAs takes as many arrivals as its "
+            "counter is compared with, every time"
+          : "see which thread stores to this word: the place that is polled must be the place that is stored to, and "
+            "the store must not wait for the one that polls";
 }
 
 // Threads that poll the grid's barrier, inside of cooperative groups: which CTAs do not come?
@@ -211,7 +213,8 @@ StuckCause StuckRule::arrived_elsewhere() const {
       if (b.valid && b.init_source == bar.init_source)
         untouched = untouched && ever.arrivals.empty() && ever.copies.empty();
       else if (b.valid && !other &&
-               std::any_of(ever.arrivals.begin(), ever.arrivals.end(), [](const Arrivals& a) { return a.later; }))
+               std::any_of(ever.arrivals.begin(), ever.arrivals.end(),
+                           [](const Arrivals& a) { return a.later; }))
         other = &b;
     }
     if (!untouched || !other) continue;

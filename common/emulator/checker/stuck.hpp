@@ -26,18 +26,18 @@ struct StuckCause {
   enum class Kind : uint8_t {
     none,
     arrived_elsewhere,  // nobody has arrived, and the copies' arrivals come to another mbarrier
-    count_too_small,  // several phases are completed between two waits
-    count_too_large,  // some have arrived, and nobody is left who would
-    bytes_missing,    // announced and not brought, or the other way round
-    bytes_elsewhere,  // brought to another mbarrier than the one they were announced on
-    first_wait,       // for an empty stage, for a phase that nobody completes
-    wrong_barrier,    // nobody waits for the one whose copies have landed
-    never_copied,     // a reader waits, and no copy has ever named the mbarrier
-    never_arrived,    // and somebody had to
-    no_more_copies,   // no copy was issued for this phase by those who wait for it themselves
-    left_early,       // those who arrived in the phase before have returned
-    parity_off,       // it has never waited for the phase that is complete
-    each_other,       // roles that wait for each other
+    count_too_small,    // several phases are completed between two waits
+    count_too_large,    // some have arrived, and nobody is left who would
+    bytes_missing,      // announced and not brought, or the other way round
+    bytes_elsewhere,    // brought to another mbarrier than the one they were announced on
+    first_wait,         // for an empty stage, for a phase that nobody completes
+    wrong_barrier,      // nobody waits for the one whose copies have landed
+    never_copied,       // a reader waits, and no copy has ever named the mbarrier
+    never_arrived,      // and somebody had to
+    no_more_copies,     // no copy was issued for this phase by those who wait for it themselves
+    left_early,         // those who arrived in the phase before have returned
+    parity_off,         // it has never waited for the phase that is complete
+    each_other,         // roles that wait for each other
   };
   Kind kind = Kind::none;
   const StuckPlace* place = nullptr;

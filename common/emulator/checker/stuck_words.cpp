@@ -169,13 +169,14 @@ bool StuckRule::tell_parted(const std::vector<StuckGroup>& groups, Finding& f) c
       const int lane = __builtin_ctz(here.group->mask);
       const SourceLine others = tell_.line(there.warp->instruction(*there.group));
       const Inst& in = here.warp->instruction(*here.group);
-      f.title = text("the lanes of ", names_of({here.warp}), " have parted: lane ", lane, " waits for ", name_of(*bar),
-                     ", the others for it, at ", others.brief());
+      f.title = text("the lanes of ", names_of({here.warp}), " have parted: lane ", lane, " waits for ",
+                     name_of(*bar), ", the others for it, at ", others.brief());
       f.line = tell_.line(in);
       f.where = here.warp->where(in, lane);
       Teller::set_place(f, here.warp->cta, here.warp->index);
       f.state = text(name_of(*bar), " is in ", bar->state());
-      f.why = "An instruction of the whole warp needs all of its lanes, and they have asked for different phases.";
+      f.why =
+          "An instruction of the whole warp needs all of its lanes, and they have asked for different phases.";
       f.hint =
           "let all lanes of a warp ask for the same mbarrier and parity: does a variable of the question differ between them?";
       f.related.push_back({"the others wait for the lane", others});
@@ -304,10 +305,13 @@ void StuckRule::tell_too_large(const StuckCause& cause, Finding& f) {
                   " arrivals, as mbarrier.init says");
   } else if (const Cta* only = only_cta_of(arrived);
              only && !log.tells_of_copies && bar.initial == came * only->cluster->ctas.size()) {
-    f.why = text("Only warps of ", only->text(), " arrived. Whoever copies into all CTAs of the cluster needs the stage back "
+    f.why = text("Only warps of ", only->text(),
+                 " arrived. Whoever copies into all CTAs of the cluster needs the stage back "
                  "from the readers of each.");
-    f.hint = text("let the readers of every CTA arrive on it, in its own CTA and in the others (mapa, "
-                  "mbarrier.arrive.shared::cluster): ", with_commas(bar.initial), " arrivals, as mbarrier.init says");
+    f.hint = text(
+        "let the readers of every CTA arrive on it, in its own CTA and in the others (mapa, "
+        "mbarrier.arrive.shared::cluster): ",
+        with_commas(bar.initial), " arrivals, as mbarrier.init says");
   } else if (readers.empty() || all_of_them) {
     f.why = text("Nobody is left who would arrive on it: ", names_of(arrived), " did.");
     f.hint = text("initialise it for the arrivals that come per phase (", with_commas(came),
@@ -355,10 +359,11 @@ void StuckRule::tell_bytes(const StuckCause& cause, Finding& f) {
         "every CTA announces what lands in its own shared memory: its copies, and the shares that the others "
         "multicast to it (their masks name it)";
   } else {
-    f.hint = bar.landed_bytes < bar.announced_bytes
-                 ? "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too), or issue the copy that "
-                   "is missing"
-                 : "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too)";
+    f.hint =
+        bar.landed_bytes < bar.announced_bytes
+            ? "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too), or issue the copy that "
+              "is missing"
+            : "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too)";
   }
 }
 
@@ -370,9 +375,12 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
   add_init(bar, f);
   switch (cause.kind) {
     case Kind::arrived_elsewhere:
-      f.title = text("nobody has arrived on ", name, ": the arrivals of the copies come to ", name_of(*cause.other));
-      f.why = text("cp.async.mbarrier.arrive names the mbarrier whose phase is to say that the copies of its thread have "
-                   "landed; the reader asks ", name, ".");
+      f.title = text("nobody has arrived on ", name, ": the arrivals of the copies come to ",
+                     name_of(*cause.other));
+      f.why = text(
+          "cp.async.mbarrier.arrive names the mbarrier whose phase is to say that the copies of its thread have "
+          "landed; the reader asks ",
+          name, ".");
       f.hint = text("let cp.async.mbarrier.arrive name ", name, ", for which the reader waits");
       return add_arrivals(history_.of(*cause.other).ever.arrivals, f);
     case Kind::first_wait:
@@ -462,7 +470,8 @@ void StuckRule::explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f)
   const std::string name = latest ? latest->bar->name() : "";
   f.title += ": its thread arrives again before the phase is complete";
   f.hint = "wait for the empty barrier of the stage in front of the arrival and the copies";
-  if (latest) f.related.insert(f.related.begin(), {"the latest wait, for " + name, tell_.line(latest->source)});
+  if (latest)
+    f.related.insert(f.related.begin(), {"the latest wait, for " + name, tell_.line(latest->source)});
   if (latest && latest->bar != &bar)
     for (const PassedWaits& passed : history_.of(*latest->bar).waits)
       if (passed.warp == &w && passed.source == latest->source && passed.again) {
@@ -480,7 +489,8 @@ void StuckRule::explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f)
         !history_.of(other).tells_of_copies)
       idle += (idle.empty() ? "" : ", ") + other.name();
   if (latest && latest->complete == 0) {
-    f.why += text(". The wait for ", name, " passed at once, as on a fresh barrier: nobody had to hand a stage back.");
+    f.why += text(". The wait for ", name,
+                  " passed at once, as on a fresh barrier: nobody had to hand a stage back.");
     f.hint += ", for parity 1 on the first lap only";
   } else if (!latest) {
     f.why += ". It has waited for no mbarrier.";
@@ -501,12 +511,16 @@ void StuckRule::explain_arrival(const At& at, const Mbarrier& bar, Finding& f) {
     const bool same_warp = other->warp == &at.warp;
     f.title += text(", and ", same_warp ? "a second arrival of one phase comes from another line"
                                         : names_of({other->warp, &at.warp}) + " arrive in one phase");
-    f.related.push_back({same_warp ? "the one before" : names_of({other->warp}) + " arrives", tell_.line(other->source)});
-    f.hint = same_warp ? "arrive once per phase, with the bytes of all its copies, or initialise it for all arrivals of a phase"
-                       : "let one thread of the CTA arrive and copy, or initialise it for all arrivals of a phase";
+    f.related.push_back(
+        {same_warp ? "the one before" : names_of({other->warp}) + " arrives", tell_.line(other->source)});
+    f.hint =
+        same_warp
+            ? "arrive once per phase, with the bytes of all its copies, or initialise it for all arrivals of a phase"
+            : "let one thread of the CTA arrive and copy, or initialise it for all arrivals of a phase";
   } else if ((own->lanes & (own->lanes - 1)) != 0) {
     f.title += text(", and several lanes of ", names_of({&at.warp}), " arrive, each for itself");
-    f.hint = "let one lane of the warp arrive and copy (elect.sync), or initialise it for all arrivals of a phase";
+    f.hint =
+        "let one lane of the warp arrive and copy (elect.sync), or initialise it for all arrivals of a phase";
   } else {
     explain_refilled(at.warp, bar, f);
   }
