@@ -35,7 +35,7 @@ from workbook.program import DoesNotCompile, make  # noqa: E402
 FOLDER = Path(__file__).resolve().parent
 KEYS = ("answer", "about", "expect", "says", "with", "run", "more", "cure")
 SCHEDULES = ("in-order", "late")
-AROUND = 9  # lines of `make check-NN` around a report: the file, the command that runs it again, the cases
+AROUND = 8  # lines of `make check-NN` around a report: the file, the command that runs it again, the cases
 
 
 @dataclass
