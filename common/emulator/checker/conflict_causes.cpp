@@ -9,7 +9,7 @@ namespace emu::check {
 
 namespace {
 
-std::string init_words(const Mbarrier& bar) {
+std::string initialised_for(const Mbarrier& bar) {
   return text(bar.name(), " is initialised for ", bar.initial);
 }
 
@@ -119,9 +119,9 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
     for (const Arrivals& a : history_.of(bar).ever.arrivals) lines.insert(a.source);
     f.title += text(": phase ", wait->complete - 1, " of ", bar.name(), " was complete before ",
                     names_of({w->warp}), " had arrived for it");
-    f.why = text(init_words(bar), ", and the others have arrived more than once for this phase",
+    f.why = text(initialised_for(bar), ", and the others have arrived more than once for this phase",
                  lines.size() > 1 ? text(", from ", lines.size(), " lines.") : ".");
-    if (bar.init_source >= 0) f.related.push_back({init_words(bar), tell_.line(bar.init_source)});
+    if (bar.init_source >= 0) f.related.push_back({initialised_for(bar), tell_.line(bar.init_source)});
     for (int32_t line : lines) f.related.push_back({"arrives on " + bar.name(), tell_.line(line)});
     f.hint =
         "let each thread that copies arrive once per use of the stage, behind its last copy, or initialise the barrier for all "
@@ -234,7 +234,7 @@ void Conflicts::explain_refill(const Refill& refill, Finding& f) const {
   const Mbarrier& bar = *wait.bar;
   const BarrierLog& log = history_.of(bar);
   f.related.push_back({"the issuer's wait for " + bar.name_for(refill.issuer.cta), tell_.line(wait.source)});
-  if (bar.init_source >= 0) f.related.push_back({init_words(bar), tell_.line(bar.init_source)});
+  if (bar.init_source >= 0) f.related.push_back({initialised_for(bar), tell_.line(bar.init_source)});
   if (wait.complete == 0) {
     f.title += text(": the wait for ", bar.name(), " passed at once, as on a fresh barrier");
     f.why = text("It asked for parity 1, the phase before the first: no reader had to hand the stage back.");
@@ -260,7 +260,7 @@ void Conflicts::explain_refill(const Refill& refill, Finding& f) const {
   if (!arrived.count(&refill.reader)) {
     uint64_t came = 0;
     for (const Arrivals& a : log.before.arrivals) came += a.count;
-    f.title += text(": ", init_words(bar), ", too few to include ", who);
+    f.title += text(": ", initialised_for(bar), ", too few to include ", who);
     f.why = text("Phase ", bar.phase - 1, " was complete with ", came, came == 1 ? " arrival" : " arrivals",
                  " of ", names_of(arrived), "; ", who, " still reads.");
     f.hint = text("initialise ", bar.name(),
