@@ -206,11 +206,12 @@ StuckCause StuckRule::arrived_elsewhere() const {
   for (const StuckPlace& place : places_) {
     if (!place.bar || !place.bar->valid || fills_next(*place.groups[0])) continue;
     const Mbarrier& bar = *place.bar;
+    const std::string initialised = tell_.line(bar.init_source).text();
     bool untouched = true;  // it, and those that are initialised with it
     const Mbarrier* other = nullptr;
     for (const auto& [address, b] : bar.cta->mbarriers) {
       const PhaseLog& ever = history_.of(b).ever;
-      if (b.valid && b.init_source == bar.init_source)
+      if (b.valid && tell_.line(b.init_source).text() == initialised)
         untouched = untouched && ever.arrivals.empty() && ever.copies.empty();
       else if (b.valid && !other &&
                std::any_of(ever.arrivals.begin(), ever.arrivals.end(),

@@ -89,6 +89,7 @@ class StuckRule {
   std::string passed_over(const Mbarrier& bar) const;
   void explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f) const;
   void tell_bytes(const StuckCause& cause, Finding& f);
+  void tell_untouched(const StuckCause& cause, Finding& f);
   void tell_absent(const StuckCause& cause, Finding& f);
   void tell_each_other(const StuckCause& cause, Finding& f);
   std::string who_waits(const Cluster& cluster) const;

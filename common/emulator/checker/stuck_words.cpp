@@ -229,6 +229,11 @@ void StuckRule::words(const StuckCause& cause, Finding& f) {
       return tell_bytes(cause, f);
     case StuckCause::Kind::each_other:
       return tell_each_other(cause, f);
+    case StuckCause::Kind::arrived_elsewhere:
+    case StuckCause::Kind::first_wait:
+    case StuckCause::Kind::wrong_barrier:
+    case StuckCause::Kind::never_copied:
+      return tell_untouched(cause, f);
     default:
       return tell_absent(cause, f);
   }
@@ -305,9 +310,12 @@ void StuckRule::tell_too_large(const StuckCause& cause, Finding& f) {
                   " arrivals, as mbarrier.init says");
   } else if (const Cta* only = only_cta_of(arrived);
              only && !log.tells_of_copies && bar.initial == came * only->cluster->ctas.size()) {
-    f.why = text("Only warps of ", only->text(),
-                 " arrived. Whoever copies into all CTAs of the cluster needs the stage back "
-                 "from the readers of each.");
+    std::string others;
+    for (const auto& cta : only->cluster->ctas)
+      if (cta.get() != only) others += (others.empty() ? "" : ", ") + cta->text();
+    f.why =
+        text("Only warps of ", only->text(), " arrived, and none of ", others,
+             ". Whoever copies into all CTAs of the cluster needs the stage back from the readers of each.");
     f.hint = text(
         "let the readers of every CTA arrive on it, in its own CTA and in the others (mapa, "
         "mbarrier.arrive.shared::cluster): ",
@@ -367,10 +375,10 @@ void StuckRule::tell_bytes(const StuckCause& cause, Finding& f) {
   }
 }
 
-void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
+// On a barrier that nobody has ever arrived on.
+void StuckRule::tell_untouched(const StuckCause& cause, Finding& f) {
   using Kind = StuckCause::Kind;
   const Mbarrier& bar = *cause.place->bar;
-  const BarrierLog& log = history_.of(bar);
   const std::string name = name_of(bar);
   add_init(bar, f);
   switch (cause.kind) {
@@ -402,7 +410,7 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
         if (f.related.size() < kMostLines)
           f.related.push_back({"completes on " + cause.other->name(), tell_.line(c.source)});
       return;
-    case Kind::never_copied:
+    default:  // never_copied
       f.title = text("nobody has arrived on ", name, ", and no copy was ever issued for it");
       f.why = text(
           "The wait has nothing to wait for: all who could still issue a copy, or arrive, wait themselves.");
@@ -410,6 +418,16 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
           "start the copy of this stage before the wait (in front of the loop for the first tiles), with an arrival that "
           "tells of it: mbarrier.arrive.expect_tx, or cp.async.mbarrier.arrive.noinc behind cp.async";
       return add_boxes(cause, f);
+  }
+}
+
+void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
+  using Kind = StuckCause::Kind;
+  const Mbarrier& bar = *cause.place->bar;
+  const BarrierLog& log = history_.of(bar);
+  const std::string name = name_of(bar);
+  add_init(bar, f);
+  switch (cause.kind) {
     case Kind::never_arrived:
       f.title =
           text(log.ever.arrivals.empty() ? "nobody has arrived on " : "nobody arrives any more on ", name);
@@ -483,10 +501,11 @@ void StuckRule::explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f)
         f.hint = text("flip the parity of the wait for ", name, " once per use of the stage");
         return;
       }
+  const std::string initialised = tell_.line(bar.init_source).text();
   std::string idle;  // those of another kind, that nobody waits for
   for (const auto& [address, other] : bar.cta->mbarriers)
-    if (other.valid && other.init_source != bar.init_source && history_.of(other).waits.empty() &&
-        !history_.of(other).tells_of_copies)
+    if (other.valid && tell_.line(other.init_source).text() != initialised &&
+        history_.of(other).waits.empty() && !history_.of(other).tells_of_copies)
       idle += (idle.empty() ? "" : ", ") + other.name();
   if (latest && latest->complete == 0) {
     f.why += text(". The wait for ", name,
@@ -495,7 +514,7 @@ void StuckRule::explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f)
   } else if (!latest) {
     f.why += ". It has waited for no mbarrier.";
   }
-  if (!idle.empty()) f.why += text(" Nobody waits for ", idle, ".");
+  if (!idle.empty() && !(latest && latest->complete == 0)) f.title += ": nobody waits for " + idle;
 }
 
 // An arrival that the running phase has no place for. It is the last that the history knows of.
