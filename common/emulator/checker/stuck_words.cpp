@@ -519,14 +519,19 @@ void StuckRule::explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f)
 
 // An arrival that the running phase has no place for. It is the last that the history knows of.
 void StuckRule::explain_arrival(const At& at, const Mbarrier& bar, Finding& f) {
-  const Arrivals* own = nullptr;
+  const std::string line = tell_.line(at.inst).text();
+  uint64_t own = 0;  // from this line, which an unrolled loop has several times
+  uint32_t lanes = 0;
   const Arrivals* other = nullptr;
   for (const Arrivals& a : history_.of(bar).running.arrivals)
-    (a.warp == &at.warp && a.source == at.inst.source ? own : other) = &a;
+    if (a.warp == &at.warp && tell_.line(a.source).text() == line)
+      own += a.count, lanes |= a.lanes;
+    else
+      other = &a;
   add_init(bar, f);
-  if (!own || bar.arrived == 0) return;
+  if (own == 0 || bar.arrived == 0) return;
   f.title = init_words(bar);
-  if (other && own->count == 1) {
+  if (other && own == 1) {
     const bool same_warp = other->warp == &at.warp;
     f.title += text(", and ", same_warp ? "a second arrival of one phase comes from another line"
                                         : names_of({other->warp, &at.warp}) + " arrive in one phase");
@@ -536,7 +541,7 @@ void StuckRule::explain_arrival(const At& at, const Mbarrier& bar, Finding& f) {
         same_warp
             ? "arrive once per phase, with the bytes of all its copies, or initialise it for all arrivals of a phase"
             : "let one thread of the CTA arrive and copy, or initialise it for all arrivals of a phase";
-  } else if ((own->lanes & (own->lanes - 1)) != 0) {
+  } else if ((lanes & (lanes - 1)) != 0) {
     f.title += text(", and several lanes of ", names_of({&at.warp}), " arrive, each for itself");
     f.hint =
         "let one lane of the warp arrive and copy (elect.sync), or initialise it for all arrivals of a phase";
