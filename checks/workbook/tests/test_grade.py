@@ -291,6 +291,33 @@ class Findings(unittest.TestCase):
             self.assertTrue(judge.differences(json.dumps(right), forged), forged)
 
 
+class Summed(unittest.TestCase):
+    """What a file is, from its cases."""
+
+    def what(self, *cases):
+        return judge.summed_up([judge.Case(f"case {at}", status, point, message) for at, (status, point, message) in enumerate(cases)]).what
+
+    def test_the_point_is_missed_only_where_all_numbers_are_right(self):
+        passed, claim = ("passed", False, ""), ("failed", True, "right numbers at M=1 N=8 K=8, but no copy runs ahead")
+        self.assertEqual(self.what(passed, ("passed", True, "")), "right")
+        self.assertEqual(self.what(passed, claim), "point missed")
+        self.assertEqual(self.what(passed, claim, ("failed", True, "wrong numbers at M=520 N=776 K=136")), "wrong")
+        self.assertEqual(self.what(("failed", False, "wrong numbers at M=1 N=8 K=8"), claim), "wrong")
+        self.assertEqual(self.what(("failed", False, "TODO 04.2 is still open: x"), claim), "TODO open")
+        self.assertEqual(self.what(passed, ("not run", True, "")), "wrong")
+
+    def test_host_code_that_is_right_earns_nothing_by_itself(self):
+        found = judge.Verdict("wrong", cases=[judge.Case("a", "failed"), judge.Case(judge.HOST_CASE, "passed")])
+        self.assertEqual(found.share(False), 0)
+
+    def test_what_a_text_is_tried_with_follows_from_it_alone(self):
+        drawn = [judge.Drawn.of(f"text {n}") for n in range(200)]
+        self.assertEqual(drawn, [judge.Drawn.of(f"text {n}") for n in range(200)])
+        self.assertGreater(len(set(drawn)), 195)
+        for one in drawn:
+            self.assertTrue(1 <= one.m <= 400 and 8 <= one.n <= 400 and 8 <= one.k <= 400 and one.n % 8 == one.k % 8 == 0, one)
+
+
 class Points(unittest.TestCase):
     def setUp(self):
         self.weights = points.Weights()
