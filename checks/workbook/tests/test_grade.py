@@ -301,6 +301,8 @@ class Summed(unittest.TestCase):
         passed, claim = ("passed", False, ""), ("failed", True, "right numbers at M=1 N=8 K=8, but no copy runs ahead")
         self.assertEqual(self.what(passed, ("passed", True, "")), "right")
         self.assertEqual(self.what(passed, claim), "point missed")
+        host = judge.Case(judge.HOST_CASE, "failed", False, "the grid is 1 x 1 x 1, and the worked program's 2 x 1 x 1")
+        self.assertEqual(judge.summed_up([judge.Case("a", *claim), host]).what, "point missed")
         self.assertEqual(self.what(passed, claim, ("failed", True, "wrong numbers at M=520 N=776 K=136")), "wrong")
         self.assertEqual(self.what(("failed", False, "wrong numbers at M=1 N=8 K=8"), claim), "wrong")
         self.assertEqual(self.what(("failed", False, "TODO 04.2 is still open: x"), claim), "TODO open")
