@@ -38,9 +38,17 @@ Use use_of(const Instruction& text, const Inst& in) {
   return kArithmetic.count(text.opcode) ? Use::any : Use::sets;
 }
 
-// One instruction of the text: its last decoded one, and the one that branches lead to.
+// One instruction of the text.
 struct Unit {
-  uint32_t first = 0, last = 0;
+  uint32_t first = 0, last = 0;  // what it was decoded to; branches lead to the first
+  Use use = Use::sets;
+  Ref guard = kNoRef;
+  std::vector<Ref> sources, results;  // without the guard
+  // Of the sources, those whose value can matter.
+  const std::vector<Ref>& uses() const {
+    static const std::vector<Ref> kNone;
+    return use == Use::sets ? kNone : sources;
+  }
 };
 
 class Bits {
@@ -72,18 +80,22 @@ struct Block {
 class Function {
  public:
   Function(const Program& program, uint32_t begin, uint32_t end) : program_(program), begin_(begin) {
-    for (uint32_t pc = begin; pc < end; ++pc)
-      if (pc > begin && program.code[pc].source == program.code[pc - 1].source)
-        units_.back().last = pc;
-      else
-        units_.push_back({pc, pc});
-    for (const Unit& u : units_) {
-      for (Ref r : reads(u)) number(r);
-      for (Ref r : results(u)) number(r);
+    for (uint32_t pc = begin; pc < end; ++pc) {
+      if (pc == begin || program.code[pc].source != program.code[pc - 1].source) {
+        units_.emplace_back();
+        units_.back().first = pc;
+      }
+      units_.back().last = pc;
+    }
+    for (Unit& u : units_) {
+      complete(u);
+      if (u.guard != kNoRef) number(u.guard);
+      for (Ref r : u.uses()) number(r);
+      for (Ref r : u.results) number(r);
     }
   }
 
-  // Those that may be read before they are set.
+  // Those that may be used before they are set.
   std::set<Ref> may_be_unset() {
     make_blocks();
     for (bool grown = true; grown;) {
@@ -94,7 +106,7 @@ class Function {
     }
     std::set<Ref> found;
     for (const auto& [r, n] : numbers_)
-      if (!blocks_.empty() && blocks_[0].live.has(n)) found.insert(r);
+      if (blocks_[0].live.has(n)) found.insert(r);
     return found;
   }
   // A branch leads to its beginning.
@@ -102,25 +114,6 @@ class Function {
 
   const std::vector<Unit>& units() const { return units_; }
   const Inst& inst(const Unit& u) const { return program_.code[u.last]; }
-  const Instruction& text(const Unit& u) const {
-    return *program_.sources[static_cast<size_t>(inst(u).source)];
-  }
-  // What it reads, its guard included once.
-  std::vector<Ref> reads(const Unit& u) const {
-    std::vector<Ref> all;
-    for (const RegisterSlot& r : program_.read[static_cast<size_t>(inst(u).source)]) all.push_back(r.at);
-    return all;
-  }
-  std::vector<Ref> results(const Unit& u) const {
-    const auto source = static_cast<size_t>(inst(u).source);
-    std::vector<Ref> all = program_.written[source];
-    const auto& predicates = program_.written_predicates[source];
-    all.insert(all.end(), predicates.begin(), predicates.end());
-    return all;
-  }
-  static Ref guard(const Inst& in) {
-    return in.guard == kNoRef || !is_register(in.guard) ? kNoRef : in.guard & kPlace;
-  }
 
  private:
   const Program& program_;
@@ -131,6 +124,26 @@ class Function {
   std::set<uint32_t> targets_;
 
   void number(Ref r) { numbers_.emplace(r, numbers_.size()); }
+  const Instruction& text(const Unit& u) const {
+    return *program_.sources[static_cast<size_t>(inst(u).source)];
+  }
+
+  void complete(Unit& u) {
+    const Inst& in = inst(u);
+    const auto source = static_cast<size_t>(in.source);
+    for (const RegisterSlot& r : program_.read[source]) u.sources.push_back(r.at);
+    u.results = program_.written[source];
+    const auto& predicates = program_.written_predicates[source];
+    u.results.insert(u.results.end(), predicates.begin(), predicates.end());
+    u.use = use_of(text(u), in);
+    if (in.guard != kNoRef && is_register(in.guard)) {
+      u.guard = in.guard & kPlace;
+      u.sources.erase(std::find(u.sources.begin(), u.sources.end(), u.guard));
+    }
+    const std::string& opcode = text(u).opcode;
+    const bool is_zero = (opcode == "xor" || opcode == "sub") && u.sources.size() == 2 && u.sources[0] == u.sources[1];
+    if (is_zero) u.use = Use::sets;
+  }
 
   std::vector<uint32_t> targets_of(const Unit& u) const {
     const Inst& in = inst(u);
@@ -163,10 +176,13 @@ class Function {
       block.used = block.set = Bits(numbers_.size());
       for (size_t i = block.begin; i < block.end; ++i) {
         const Unit& u = units_[i];
-        for (Ref r : reads(u))
+        const auto use = [&](Ref r) {
           if (!block.set.has(numbers_[r])) block.used.add(numbers_[r]);
+        };
+        if (u.guard != kNoRef) use(u.guard);
+        for (Ref r : u.uses()) use(r);
         if (inst(u).guard == kNoRef)
-          for (Ref r : results(u)) block.set.add(numbers_[r]);
+          for (Ref r : u.results) block.set.add(numbers_[r]);
       }
       block.live = block.used;
       const Unit& last = units_[block.end - 1];
@@ -177,81 +193,111 @@ class Function {
 };
 
 // The registers to watch, and the instructions that are about them; nothing when no instruction uses what has no value.
-void look_at(const Program& program, uint32_t index, uint32_t end, UnsetReads* out) {
-  const FunctionInfo& info = program.functions[index];
-  Function function(program, info.entry, end);
-  std::set<Ref> watched = function.may_be_unset(), parameters;
-  for (const auto* slots : {&info.params, &info.returns})
-    for (const FrameSlot& slot : *slots) parameters.insert(slot.at);
-  for (Ref r : parameters) watched.erase(r);
-  if (watched.empty() || (index != 0 && function.is_loop())) return;
+class Watch {
+ public:
+  Watch(const Program& program, uint32_t index, uint32_t end)
+      : program_(program), info_(program.functions[index]), index_(index), function_(program, info_.entry, end) {}
 
-  const auto has = [&](Ref r) { return watched.count(r) != 0; };
-  const auto sources_of = [&](const Unit& u) {
-    std::vector<Ref> all = function.reads(u);
-    const auto guard = std::find(all.begin(), all.end(), Function::guard(function.inst(u)));
-    if (guard != all.end()) all.erase(guard);
-    return all;
-  };
-  const auto use = [&](const Unit& u, const std::vector<Ref>& sources) {
-    const Use of_text = use_of(function.text(u), function.inst(u));
-    const std::string& opcode = function.text(u).opcode;
-    const bool is_zero = (opcode == "xor" || opcode == "sub") && sources.size() == 2 && sources[0] == sources[1];
-    return is_zero ? Use::sets : of_text;
-  };
-  for (size_t before = 0; before != watched.size();) {  // and what is computed from them
-    before = watched.size();
-    for (const Unit& u : function.units()) {
-      const std::vector<Ref> sources = sources_of(u);
-      const Use what = use(u, sources);
-      const bool hands_on = what == Use::all ? !sources.empty() && std::all_of(sources.begin(), sources.end(), has)
-                                             : what == Use::any && std::any_of(sources.begin(), sources.end(), has);
-      if (hands_on)
-        for (Ref r : function.results(u)) watched.insert(r);
+  void look(UnsetReads* out) {
+    watched_ = function_.may_be_unset();
+    for (const auto* slots : {&info_.params, &info_.returns})
+      for (const FrameSlot& slot : *slots) parameters_.insert(slot.at);
+    for (Ref r : parameters_) watched_.erase(r);
+    if (watched_.empty() || (index_ != 0 && function_.is_loop())) return;
+    add_computed();
+    keep_used();
+    if (!watched_.empty()) write(out);
+  }
+
+ private:
+  const Program& program_;
+  const FunctionInfo& info_;
+  const uint32_t index_;
+  Function function_;
+  std::set<Ref> watched_, parameters_;
+  std::unordered_map<Ref, uint32_t> numbers_;
+
+  bool has(Ref r) const { return watched_.count(r) != 0; }
+  bool hands_on(const Unit& u) const {
+    const auto is_watched = [&](Ref r) { return has(r); };
+    if (u.use == Use::all)
+      return !u.sources.empty() && std::all_of(u.sources.begin(), u.sources.end(), is_watched);
+    return u.use == Use::any && std::any_of(u.sources.begin(), u.sources.end(), is_watched);
+  }
+
+  // What is computed from them is watched, too.
+  void add_computed() {
+    for (size_t before = 0; before != watched_.size();) {
+      before = watched_.size();
+      for (const Unit& u : function_.units())
+        if (hands_on(u)) watched_.insert(u.results.begin(), u.results.end());
     }
   }
 
-  std::unordered_map<Ref, uint32_t> numbers;
-  for (Ref r : watched) numbers.emplace(r, static_cast<uint32_t>(numbers.size()));
-  std::vector<std::pair<uint32_t, WatchedInst>> found;
-  bool uses = false;
-  for (const Unit& u : function.units()) {
-    const Inst& in = function.inst(u);
-    std::vector<Ref> sources = sources_of(u);
+  // Of all these, only what an instruction may use in the end.
+  void keep_used() {
+    std::set<Ref> used;
+    for (const Unit& u : function_.units()) {
+      if (has(u.guard)) used.insert(u.guard);
+      if (u.use == Use::leaves || u.use == Use::address) used.insert(u.sources.begin(), u.sources.end());
+    }
+    for (size_t before = 0; before != used.size();) {
+      before = used.size();
+      for (const Unit& u : function_.units())
+        if (hands_on(u) && std::any_of(u.results.begin(), u.results.end(), [&](Ref r) { return used.count(r) != 0; }))
+          used.insert(u.sources.begin(), u.sources.end());
+    }
+    for (auto r = watched_.begin(); r != watched_.end();) r = used.count(*r) ? std::next(r) : watched_.erase(r);
+  }
+
+  WatchedInst watched_inst(const Unit& u) {
+    const Inst& in = function_.inst(u);
+    std::vector<Ref> sources = u.sources;
     WatchedInst w;
-    w.use = use(u, sources);
-    w.function = index;
-    w.begins = index != 0 && u.first == info.entry;
-    if (has(Function::guard(in))) w.guard = static_cast<int32_t>(numbers[Function::guard(in)]);
+    w.use = u.use;
+    w.function = index_;
+    w.begins = index_ != 0 && u.first == info_.entry;
+    if (has(u.guard)) w.guard = static_cast<int32_t>(numbers_[u.guard]);
     if (w.use == Use::address && is_register(in.a)) {
       const auto base = std::find(sources.begin(), sources.end(), in.a & kPlace);
       if (base != sources.end()) {
-        if (has(*base)) w.address.push_back(numbers[*base]);
+        if (has(*base)) w.address.push_back(numbers_[*base]);
         sources.erase(base);
       }
       w.other_sources = sources.size() < in.count;  // constants
     }
     for (Ref r : sources) {
       w.other_sources = w.other_sources || !has(r);
-      if (has(r)) w.sources.push_back(numbers[r]);
+      if (has(r)) w.sources.push_back(numbers_[r]);
     }
-    for (Ref r : function.results(u))
-      if (has(r)) w.results.push_back(numbers[r]);
-    const bool leaves = w.use == Use::leaves ? !w.sources.empty()
-                                             : w.use == Use::address && (!w.address.empty() || (!w.sources.empty() && !w.other_sources));
-    uses = uses || leaves || w.guard >= 0;
-    if (leaves || w.guard >= 0 || !w.results.empty() || w.begins) found.emplace_back(u.last, std::move(w));
+    for (Ref r : u.results)
+      if (has(r)) w.results.push_back(numbers_[r]);
+    return w;
   }
-  if (!uses) return;
-  out->registers[index] = static_cast<uint32_t>(numbers.size());
-  for (Ref r : parameters)
-    if (has(r)) out->parameters[index].push_back(numbers[r]);
-  out->at.resize(program.code.size(), -1);
-  for (auto& [pc, w] : found) {
-    out->at[pc] = static_cast<int32_t>(out->watched.size());
-    out->watched.push_back(std::move(w));
+
+  void write(UnsetReads* out) {
+    for (Ref r : watched_) numbers_.emplace(r, static_cast<uint32_t>(numbers_.size()));
+    std::vector<std::pair<uint32_t, WatchedInst>> found;
+    bool uses = false;
+    for (const Unit& u : function_.units()) {
+      WatchedInst w = watched_inst(u);
+      const bool stored = w.use == Use::address && !w.sources.empty() && !w.other_sources;
+      const bool matters =
+          w.guard >= 0 || !w.address.empty() || stored || (w.use == Use::leaves && !w.sources.empty());
+      uses = uses || matters;
+      if (matters || !w.results.empty() || w.begins) found.emplace_back(u.last, std::move(w));
+    }
+    if (!uses) return;
+    out->registers[index_] = static_cast<uint32_t>(numbers_.size());
+    for (Ref r : parameters_)
+      if (has(r)) out->parameters[index_].push_back(numbers_[r]);
+    out->at.resize(program_.code.size(), -1);
+    for (auto& [pc, w] : found) {
+      out->at[pc] = static_cast<int32_t>(out->watched.size());
+      out->watched.push_back(std::move(w));
+    }
   }
-}
+};
 
 }  // namespace
 
@@ -264,7 +310,7 @@ UnsetReads unset_reads(const Program& program) {
   entries.push_back(static_cast<uint32_t>(program.code.size()));
   std::sort(entries.begin(), entries.end());
   for (uint32_t i = 0; i < program.functions.size(); ++i)
-    look_at(program, i, *std::upper_bound(entries.begin(), entries.end(), program.functions[i].entry), &out);
+    Watch(program, i, *std::upper_bound(entries.begin(), entries.end(), program.functions[i].entry)).look(&out);
   return out.watched.empty() ? UnsetReads() : out;
 }
 
