@@ -86,6 +86,14 @@ TEST_CASE("registers: a value that nothing has set is advice where it matters") 
   CHECK(of(tile + "{%t, %r7};\n") == "nothing");
   CHECK(of(tile + "{%r6, %r7};\n") == advice);
   CHECK(of("shl.b32 %r6, %r7, 8;\nor.b32 %r5, %r6, %t;\n" + store) == "nothing");
+  // The products are added to accumulators; a fragment may have rows that nobody looks at.
+  std::string accumulators;
+  for (int i = 0; i < 4; ++i) accumulators += "mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
+  const std::string product =
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%t, %r7}, {%t}, {%f0, %f1, %f2, %f3};\n"
+      "st.global.f32 [%out], %f2;\n";
+  CHECK(of(accumulators + product) == "nothing");
+  CHECK(of(product) == advice);
   // Of other lanes it may be what nobody takes.
   CHECK(of("shfl.sync.idx.b32 %r5, %r7, 0, 31, -1;\n" + store) == "nothing");
 

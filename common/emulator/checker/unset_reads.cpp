@@ -33,6 +33,7 @@ Use use_of(const Instruction& text, const Inst& in) {
     return has("async") ? Use::leaves : Use::address;
   }
   if (kLeaves.count(text.opcode)) return Use::leaves;
+  if (text.opcode == "mma") return Use::each;
   const bool combines = (text.opcode == "set" || text.opcode == "setp") && (has("and") || has("or") || has("xor"));
   if (combines || kCopies.count(text.opcode)) return Use::all;
   return kArithmetic.count(text.opcode) ? Use::any : Use::sets;
@@ -43,7 +44,7 @@ struct Unit {
   uint32_t first = 0, last = 0;  // what it was decoded to; branches lead to the first
   Use use = Use::sets;
   Ref guard = kNoRef;
-  std::vector<Ref> sources, results;  // without the guard
+  std::vector<Ref> sources, results;  // without the guard; of Use::each, as many of one as of the other
   // Of the sources, those whose value can matter.
   const std::vector<Ref>& uses() const {
     static const std::vector<Ref> kNone;
@@ -89,7 +90,7 @@ class Function {
     }
     for (Unit& u : units_) {
       complete(u);
-      if (u.guard != kNoRef) number(u.guard);
+      number(u.guard);
       for (Ref r : u.uses()) number(r);
       for (Ref r : u.results) number(r);
     }
@@ -106,7 +107,7 @@ class Function {
     }
     std::set<Ref> found;
     for (const auto& [r, n] : numbers_)
-      if (blocks_[0].live.has(n)) found.insert(r);
+      if (r != kNoRef && blocks_[0].live.has(n)) found.insert(r);
     return found;
   }
   // A branch leads to its beginning.
@@ -139,6 +140,12 @@ class Function {
     if (in.guard != kNoRef && is_register(in.guard)) {
       u.guard = in.guard & kPlace;
       u.sources.erase(std::find(u.sources.begin(), u.sources.end(), u.guard));
+    }
+    if (u.use == Use::each) {  // d, a, b, c
+      const auto& refs = in.extra->refs;
+      u.results.assign(refs.begin(), refs.begin() + static_cast<std::ptrdiff_t>(u.results.size()));
+      u.sources.assign(refs.end() - static_cast<std::ptrdiff_t>(u.results.size()), refs.end());
+      for (Ref& r : u.sources) r = is_register(r) ? r : kNoRef;
     }
     const std::string& opcode = text(u).opcode;
     const bool is_zero = (opcode == "xor" || opcode == "sub") && u.sources.size() == 2 && u.sources[0] == u.sources[1];
@@ -179,7 +186,7 @@ class Function {
         const auto use = [&](Ref r) {
           if (!block.set.has(numbers_[r])) block.used.add(numbers_[r]);
         };
-        if (u.guard != kNoRef) use(u.guard);
+        use(u.guard);
         for (Ref r : u.uses()) use(r);
         if (inst(u).guard == kNoRef)
           for (Ref r : u.results) block.set.add(numbers_[r]);
@@ -218,11 +225,17 @@ class Watch {
   std::unordered_map<Ref, uint32_t> numbers_;
 
   bool has(Ref r) const { return watched_.count(r) != 0; }
-  bool hands_on(const Unit& u) const {
-    const auto is_watched = [&](Ref r) { return has(r); };
-    if (u.use == Use::all)
-      return !u.sources.empty() && std::all_of(u.sources.begin(), u.sources.end(), is_watched);
-    return u.use == Use::any && std::any_of(u.sources.begin(), u.sources.end(), is_watched);
+  // f(result, source) for each source that can leave a result without a value.
+  template <class F>
+  void each_step(const Unit& u, F f) const {
+    if (u.use == Use::each) {
+      for (size_t i = 0; i < u.results.size(); ++i) f(u.results[i], u.sources[i]);
+      return;
+    }
+    const bool all = std::all_of(u.sources.begin(), u.sources.end(), [&](Ref r) { return has(r); });
+    if (u.use != Use::any && (u.use != Use::all || !all)) return;
+    for (Ref result : u.results)
+      for (Ref source : u.sources) f(result, source);
   }
 
   // What is computed from them is watched, too.
@@ -230,7 +243,9 @@ class Watch {
     for (size_t before = 0; before != watched_.size();) {
       before = watched_.size();
       for (const Unit& u : function_.units())
-        if (hands_on(u)) watched_.insert(u.results.begin(), u.results.end());
+        each_step(u, [&](Ref result, Ref source) {
+          if (has(source)) watched_.insert(result);
+        });
     }
   }
 
@@ -238,14 +253,15 @@ class Watch {
   void keep_used() {
     std::set<Ref> used;
     for (const Unit& u : function_.units()) {
-      if (has(u.guard)) used.insert(u.guard);
+      used.insert(u.guard);
       if (u.use == Use::leaves || u.use == Use::address) used.insert(u.sources.begin(), u.sources.end());
     }
     for (size_t before = 0; before != used.size();) {
       before = used.size();
       for (const Unit& u : function_.units())
-        if (hands_on(u) && std::any_of(u.results.begin(), u.results.end(), [&](Ref r) { return used.count(r) != 0; }))
-          used.insert(u.sources.begin(), u.sources.end());
+        each_step(u, [&](Ref result, Ref source) {
+          if (used.count(result)) used.insert(source);
+        });
     }
     for (auto r = watched_.begin(); r != watched_.end();) r = used.count(*r) ? std::next(r) : watched_.erase(r);
   }
@@ -265,6 +281,14 @@ class Watch {
         sources.erase(base);
       }
       w.other_sources = sources.size() < in.count;  // constants
+    }
+    if (w.use == Use::each) {
+      each_step(u, [&](Ref result, Ref source) {
+        if (!has(result)) return;
+        w.results.push_back(numbers_[result]);
+        w.sources.push_back(has(source) ? numbers_[source] : kHasValue);
+      });
+      return w;
     }
     for (Ref r : sources) {
       w.other_sources = w.other_sources || !has(r);

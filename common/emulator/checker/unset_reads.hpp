@@ -14,6 +14,7 @@ enum class Use : uint8_t {
   sets,     // its results have a value all the same, or it is left open whether they have
   any,      // they have none when one of its sources has none: arithmetic
   all,      // when none of them has one: copies, selections, bits put together
+  each,     // each when the source at its place has none: the accumulators of mma
   leaves,   // the value leaves the thread, or decides what it does
   address,  // the same of the address; of what it stores, when it has no value at all
 };
@@ -24,8 +25,9 @@ struct WatchedInst {
   bool begins = false;           // the first instruction of a function that is called
   bool other_sources = false;    // registers that always have a value
   int32_t guard = -1;            // by their number among those of the function, like all here
-  std::vector<uint32_t> address, sources, results;
+  std::vector<uint32_t> address, sources, results;  // of Use::each, a source for each result
 };
+constexpr uint32_t kHasValue = UINT32_MAX;  // in place of a source that always has one
 
 struct UnsetReads {
   std::vector<int32_t> at;            // by pc: an index into `watched`, or -1

@@ -76,6 +76,12 @@ void UnsetRegisterRule::on_instruction(Warp& w, const Inst& in) {
   }
   if (in.guard != kNoRef) lanes &= w.predicate(in.guard);
 
+  if (watched.use == Use::each) {
+    std::vector<uint32_t> unset;
+    for (uint32_t r : watched.sources) unset.push_back(r == kHasValue ? 0 : frame.unset[r]);
+    for (size_t i = 0; i < unset.size(); ++i) set(frame, watched.results[i], lanes, unset[i], in.source);
+    return;
+  }
   // Of the sources: lanes in which one has no value, and in which none has.
   uint32_t some = 0, every = watched.other_sources || watched.sources.empty() ? 0 : 0xFFFFFFFFu;
   int32_t read_at = in.source;
@@ -93,10 +99,13 @@ void UnsetRegisterRule::on_instruction(Warp& w, const Inst& in) {
     tell(w, in, every & lanes, "a register that nothing has set is stored", read_at);
   }
   const uint32_t unset = watched.use == Use::any ? some : watched.use == Use::all ? every : 0;
-  for (uint32_t r : watched.results) {
-    frame.unset[r] = (frame.unset[r] & ~lanes) | (unset & lanes);
-    if (unset & lanes) frame.read_at[r] = read_at;
-  }
+  for (uint32_t r : watched.results) set(frame, r, lanes, unset, read_at);
+}
+
+// The register gets a result, in these lanes; `unset`: those of them in which it has no value.
+void UnsetRegisterRule::set(Frame& frame, uint32_t r, uint32_t lanes, uint32_t unset, int32_t read_at) {
+  frame.unset[r] = (frame.unset[r] & ~lanes) | (unset & lanes);
+  if (unset & lanes) frame.read_at[r] = read_at;
 }
 
 void UnsetRegisterRule::tell(const Warp& w, const Inst& in, uint32_t lanes, const char* title,
@@ -108,7 +117,7 @@ void UnsetRegisterRule::tell(const Warp& w, const Inst& in, uint32_t lanes, cons
   f.title = title;
   if (read_at >= 0 && read_at != in.source)
     f.why = "It comes from " + tell_.line(read_at).text() + ", which reads a register before anything sets it. ";
-  f.why += "A register holds whatever was in it before, here zeros, on a GPU anything.";
+  f.why += "A register without a value holds what some other code has left in it.";
   f.hint = "give the variable a value on every path that leads here";
   tell_.tell_at(std::move(f), in.source, w.cta, w.index,
                 text(w.cta.text(), " warp ", w.index, " lane ", __builtin_ctz(lanes)));

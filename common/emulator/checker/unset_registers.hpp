@@ -22,8 +22,8 @@ class UnsetRegisterRule : public Observer {
  private:
   // The watched registers of one frame, by their number.
   struct Frame {
-    std::vector<uint32_t> unset;    // lanes
-    std::vector<int32_t> read_at;   // what has read it, or what it was computed from, first
+    std::vector<uint32_t> unset;   // lanes
+    std::vector<int32_t> read_at;  // what has read it, or what it was computed from, first
   };
   using Frames = std::map<uint32_t, Frame>;  // by offset
 
@@ -33,6 +33,7 @@ class UnsetRegisterRule : public Observer {
   PerWarp<Frames> warps_;
 
   Frame& frame_of(const Warp& w, uint32_t function);
+  static void set(Frame& frame, uint32_t r, uint32_t lanes, uint32_t unset, int32_t read_at);
   void tell(const Warp& w, const Inst& in, uint32_t lanes, const char* title, int32_t read_at);
 };
 
