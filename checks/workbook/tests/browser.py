@@ -23,8 +23,9 @@ def find():
 class Browser:
     """Used in a with statement. Every request that a page makes, and every error in it, is kept."""
 
-    def __init__(self, limit_s=60):
-        self.limit_s, self.number, self.events = limit_s, 0, []
+    def __init__(self, limit_s=60, sharpness=1):
+        """sharpness: device pixels per pixel of the page; a coarse picture is soon drawn."""
+        self.limit_s, self.sharpness, self.number, self.opened, self.events = limit_s, sharpness, 0, 0, []
         self.profile = tempfile.mkdtemp(prefix="timeline-browser-")
         to_read, self.write = os.pipe()
         self.read, to_write = os.pipe()
@@ -87,12 +88,12 @@ class Browser:
     # ---- what a test does
     def open(self, path, fragment=""):
         self.events.clear()
-        self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=f"file://{path}{'#' + fragment if fragment else ''}")
-        self.until("document.readyState === 'complete' && location.protocol === 'file:'")
+        self.opened += 1  # no two addresses are equal, so that each is loaded
+        self.call("Page.navigate", url=f"file://{path}?{self.opened}{'#' + fragment if fragment else ''}")
+        self.until(f"document.readyState === 'complete' && location.search === '?{self.opened}'")
 
     def look(self, width, height=900, dark=False, still=False, phone=False):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=self.sharpness, mobile=phone)
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}])

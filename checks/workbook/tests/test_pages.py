@@ -1,8 +1,12 @@
 """The lessons' pages: their blocks are what the sources hold, answers stay below, and hints come one at a time."""
 
+import contextlib
+import io
 import unittest
+from unittest import mock
 
 from tree import Tree
+from workbook import base, pages, student
 
 README, HINTS, SOLUTION = "lessons/01_first/README.md", "lessons/01_first/hints.md", "solutions/01_first.cu"
 PATCH = "checks/bugs/01_first/no_wait.patch"
@@ -47,8 +51,14 @@ why:       Nothing says that the tile is there. So it may not be.
 
 
 class Pages(Tree):
+    """The pages of a tree are compared in this process: what the tests are about is what is said of them."""
+
     def setUp(self):
         super().setUp()
+        for name, path in (("ROOT", self.root), ("BUILD", self.root / "build")):
+            change = mock.patch.object(base, name, path)
+            change.start()
+            self.addCleanup(change.stop)
         text = (self.root / SOLUTION).read_text()
         begin, end = text.index("  // [todo 01.1]"), text.index("  // [todo 01.2]")
         text = text[:begin] + ANSWER + text[end:]
@@ -61,10 +71,20 @@ class Pages(Tree):
         self.write(HINTS, "# Hints\n" + "".join(
             f"\n## 01.{k}\n\n1. Think of {k}.\n2. Think more.\n3. It is `{line}` in the middle.\n"
             for k, line in ((1, "wait(c);"), (2, "multiply(c);"), (3, "store(c);"))))
-        self.assertEqual(self.tool("pages", "--write"), (0, f"renewed {README}\n1 pages are up to date and keep the rules of a lesson\n"))
+        self.assertEqual(self.pages(write=True), (0, f"renewed {README}\n1 pages are up to date and keep the rules of a lesson\n"))
+
+    def said(self, what, *words):
+        """(exit code, what it printed)."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = what(*words)
+        return code, out.getvalue()
+
+    def pages(self, write=False):
+        return self.said(pages.pages, write)
 
     def refuses(self, part):
-        code, said = self.tool("pages")
+        code, said = self.pages()
         self.assertEqual(code, 1)
         self.assertIn(part, said)
 
@@ -74,7 +94,7 @@ class Pages(Tree):
         self.assertNotIn("acquire(c);", page)
         self.assertIn("The emulator reports `read-before-landed`. An H200 shows: wrong numbers (5 of 5 runs).", page)
         self.assertIn("Nothing says that the tile is there.", page)
-        self.assertEqual(self.tool("pages")[0], 0)
+        self.assertEqual(self.pages()[0], 0)
 
     def test_an_answer_about_hardware_cannot_differ_from_the_record(self):
         self.edit(README, "wrong numbers (5 of 5 runs)", "perhaps never")
@@ -82,12 +102,12 @@ class Pages(Tree):
 
     def test_what_was_not_measured_is_not_said(self):
         self.edit(PATCH, "wrong numbers (5 of 5 runs)", "not measured")
-        self.tool("pages", "--write")
+        self.pages(write=True)
         self.assertNotIn("H200", (self.root / README).read_text())
 
     def test_an_answer_above_why_is_named_and_one_below_is_not(self):
         self.edit(README, "## Next", "```cpp\nacquire(c);\nwait(c);  // for it\ncheck(c);\n```\n\n## Next")
-        self.assertEqual(self.tool("pages")[0], 0)
+        self.assertEqual(self.pages()[0], 0)
         self.edit(README, "## Run it", "```cpp\nacquire(c);\nwait(c);  // for it\ncheck(c);\n```\n\n## Run it")
         self.refuses("it shows the whole answer of TODO 01.1 above '## Why'")
 
@@ -105,7 +125,9 @@ class Pages(Tree):
                 self.refuses(said)
 
     def test_hints_come_one_at_a_time_and_then_the_place_of_the_answer(self):
-        first, second, third, fourth = (self.tool("hint", "01")[1] for _ in range(4))
+        first, second, third = (self.said(student.hint, "01")[1] for _ in range(3))
+        code, fourth = self.tool("hint", "01")
+        self.assertEqual((code, self.tool("pages")[0]), (0, 0))
         self.assertIn("Think of 1.", first)
         self.assertNotIn("Think more.", first)
         self.assertIn("Think more.", second)
