@@ -45,8 +45,7 @@ inline std::vector<MapRow> im2col_map_rows(uint64_t t) {
       probe("globalDim[" + str(i) + "] " + str(size), [&](Map& a) { a.size[i] = size; });
   for (int i : {0, 1, 2})
     for (uint64_t stride : {0ull, 8ull, 16ull, 120ull, 136ull, (1ull << 40) - 16, 1ull << 40})
-      probe("globalStrides[" + str(i) + "] " + str(stride),
-            [&](Map& a) { a.stride_bytes[i] = stride; });
+      probe("globalStrides[" + str(i) + "] " + str(stride), [&](Map& a) { a.stride_bytes[i] = stride; });
 
   // Corners, in a tensor that is large enough for any box to hold a pixel, and in the small one.
   const int limits[] = {0, 0, 0, 32768, 128, 16};
@@ -88,9 +87,8 @@ inline std::vector<MapRow> im2col_map_rows(uint64_t t) {
                   a.size[i] = size;
                   (lower ? a.lower_corner : a.upper_corner)[i < 3 ? i - 1 : 0] = corner;
                 });
-  probe("lower (5,5), upper (5,5)", [](Map& a) {
-    a.lower_corner[0] = a.lower_corner[1] = a.upper_corner[0] = a.upper_corner[1] = 5;
-  });
+  probe("lower (5,5), upper (5,5)",
+        [](Map& a) { a.lower_corner[0] = a.lower_corner[1] = a.upper_corner[0] = a.upper_corner[1] = 5; });
   probe("lower (5,5), upper (4,4)", [](Map& a) {
     a.lower_corner[0] = a.lower_corner[1] = 5;
     a.upper_corner[0] = a.upper_corner[1] = 4;

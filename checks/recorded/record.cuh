@@ -165,8 +165,8 @@ __device__ inline char* window_start() {
 // Copies to `offset` in a window of shared memory and returns the whole window. signalled: the bytes by which the copy
 // lowered the tx-count, found by completing the rest in steps of 16.
 template <class Copy>
-__global__ void load_window(const __grid_constant__ CUtensorMap map, Copy copy, uint32_t offset, uint32_t* out,
-                            uint32_t* signalled) {
+__global__ void load_window(const __grid_constant__ CUtensorMap map, Copy copy, uint32_t offset,
+                            uint32_t* out, uint32_t* signalled) {
   __shared__ alignas(8) uint64_t bar;
   char* window = window_start();
   for (uint32_t i = threadIdx.x; i < kWindowBytes / 4; i += blockDim.x)

@@ -60,7 +60,8 @@ inline std::vector<MapRow> tensor_map_rows(uint64_t t) {
   }
   probe("a box of 256 x 256 x 256", [](Map& a) { a.box[0] = a.box[1] = a.box[2] = 256; });
   for (uint32_t rows : {128u, 220u, 224u, 226u, 227u, 228u, 232u, 255u, 256u}) {  // of 1024 bytes
-    probe("a box of 64 x 8 x " + str(rows) + " elements, " + str(rows) + " KiB", [&](Map& a) { a.box[2] = rows; });
+    probe("a box of 64 x 8 x " + str(rows) + " elements, " + str(rows) + " KiB",
+          [&](Map& a) { a.box[2] = rows; });
     probe("a box of 8 x 64 x " + str(rows) + " elements, " + str(rows) + " KiB, swizzle 128B", [&](Map& a) {
       a.box[0] = 8;
       a.box[1] = 64;
@@ -110,19 +111,21 @@ inline std::vector<MapRow> tensor_map_rows(uint64_t t) {
   for (int interleave : {1, 2})
     for (int type : {0, 1, 7, 8})
       for (uint32_t inner : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 64u, 256u})
-        probe("interleave " + str(interleave) + ", type " + str(type) + ", boxDim[0] " + str(inner), [&](Map& a) {
-          a.interleave = interleave;
-          a.swizzle = interleave == 2;
-          a.type = type;
-          a.box[0] = inner;
-          a.box[1] = a.box[2] = 1;
-          a.size[0] = 256;
-          a.stride_bytes[0] = 8192;
-          a.stride_bytes[1] = 8192 * 32;
-        });
+        probe("interleave " + str(interleave) + ", type " + str(type) + ", boxDim[0] " + str(inner),
+              [&](Map& a) {
+                a.interleave = interleave;
+                a.swizzle = interleave == 2;
+                a.type = type;
+                a.box[0] = inner;
+                a.box[1] = a.box[2] = 1;
+                a.size[0] = 256;
+                a.stride_bytes[0] = 8192;
+                a.stride_bytes[1] = 8192 * 32;
+              });
   for (uint32_t slices : {1u, 2u, 7u, 8u, 9u, 16u, 64u, 256u})
     for (uint32_t rank : {3u, 4u, 5u})
-      probe("interleave 16B of rank " + str(rank) + ", box of " + str(slices) + " along the dimension before the last",
+      probe("interleave 16B of rank " + str(rank) + ", box of " + str(slices) +
+                " along the dimension before the last",
             [&](Map& a) {
               a.interleave = 1;
               a.rank = rank;

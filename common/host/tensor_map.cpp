@@ -41,9 +41,11 @@ std::vector<std::string> broken_lengths(const TensorMapSpec& spec) {
     const std::string corners = ": " + of_rank + std::to_string(rank - 2) +
                                 "; give one for each dimension between channels and images";
     if (spec.pixels->lower_corner.size() != rank - 2)
-      out.push_back(entries("lower_corner", spec.pixels->lower_corner.size(), "pixelBoxLowerCorner") + corners);
+      out.push_back(entries("lower_corner", spec.pixels->lower_corner.size(), "pixelBoxLowerCorner") +
+                    corners);
     if (spec.pixels->upper_corner.size() != rank - 2)
-      out.push_back(entries("upper_corner", spec.pixels->upper_corner.size(), "pixelBoxUpperCorner") + corners);
+      out.push_back(entries("upper_corner", spec.pixels->upper_corner.size(), "pixelBoxUpperCorner") +
+                    corners);
   }
   if (!spec.element_stride.empty() && spec.element_stride.size() != rank)
     out.push_back(entries("element_stride", spec.element_stride.size(), "elementStrides") + ": " + of_rank +
@@ -126,7 +128,8 @@ std::vector<std::string> tensor_map_advice(const TensorMapSpec& spec) {
 CUtensorMap make_tensor_map(const TensorMapSpec& spec) {
   const std::vector<std::string> problems = tensor_map_problems(spec);
   if (!problems.empty()) {
-    std::string text = std::string("tensor-map-invalid: ") + name_of_call(spec) + " would refuse this tensor map";
+    std::string text =
+        std::string("tensor-map-invalid: ") + name_of_call(spec) + " would refuse this tensor map";
     for (const std::string& problem : problems) text += "\n  " + problem;
     throw std::invalid_argument(text);
   }

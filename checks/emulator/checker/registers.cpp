@@ -63,8 +63,11 @@ TEST_CASE("registers: a value that nothing has set is advice where it matters") 
   CHECK(of("add.u32 %r5, %r7, 1;\n" + store) == advice);
   CHECK(of("mov.u32 %r6, %r7;\nxor.b32 %r5, %r6, 1;\n" + store) == advice);
   CHECK(of("@%p6 bra L;\nL:\n") == advice);
-  CHECK(of("setp.eq.u32 %p6, %r7, 0;\n@%p6 bra L;\nst.global.u32 [%out], %t;\nL: @!%p6 st.global.u32 [%out], %t;\n") == advice);
-  CHECK(of("and.b32 %r6, %r7, 0;\nmov.u32 %r5, tile;\nadd.u32 %r6, %r6, %r5;\nst.shared.u32 [%r6], %t;\n") == advice);
+  CHECK(
+      of("setp.eq.u32 %p6, %r7, 0;\n@%p6 bra L;\nst.global.u32 [%out], %t;\nL: @!%p6 st.global.u32 [%out], %t;\n") ==
+      advice);
+  CHECK(of("and.b32 %r6, %r7, 0;\nmov.u32 %r5, tile;\nadd.u32 %r6, %r6, %r5;\nst.shared.u32 [%r6], %t;\n") ==
+        advice);
 
   // What is only copied or computed does not matter.
   CHECK(of("mov.u32 %r6, %r7;\nadd.u32 %r6, %r6, 1;\nsetp.eq.u32 %p6, %r6, 0;\n") == "nothing");
@@ -75,8 +78,8 @@ TEST_CASE("registers: a value that nothing has set is advice where it matters") 
   CHECK(of("@!%p4 bra L;\nmov.u32 %r5, 1;\nL:\n@!%p4 bra M;\n" + store + "M:\n") == "nothing");
   CHECK(of("@!%p4 bra L;\nmov.u32 %r5, 1;\nL:\n" + store) == advice);
   // The first time round a loop it is handed on, and not used.
-  const std::string loop = "mov.u32 %r6, 0;\nL:\nsetp.eq.u32 %p5, %r6, 0;\n@%p5 bra M;\n" + store +
-                           "M:\nmov.u32 %r5, %r7;\n";
+  const std::string loop =
+      "mov.u32 %r6, 0;\nL:\nsetp.eq.u32 %p5, %r6, 0;\n@%p5 bra M;\n" + store + "M:\nmov.u32 %r5, %r7;\n";
   const std::string again = "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p5, %r6, 3;\n@%p5 bra L;\n";
   CHECK(of(loop + "mov.u32 %r7, %t;\nmov.u32 %r5, %r7;\n" + again) == "nothing");
   CHECK(of(loop + "mov.u32 %r7, %t;\n" + again) == advice);
@@ -102,7 +105,8 @@ TEST_CASE("registers: a value that nothing has set is advice where it matters") 
       ".func (.param .b32 result) f(.param .b32 x)\n{\n.reg .b32 %a, %b;\n.reg .pred %p;\nld.param.b32 %a, [x];\n"
       "setp.lt.u32 %p, %a, 16;\n@%p mov.b32 %b, %a;\nst.param.b32 [result], %b;\n";
   const std::string call =
-      "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %t;\ncall (y), f, (x);\nld.param.b32 %r5, [y];\n}\n" + store;
+      "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %t;\ncall (y), f, (x);\nld.param.b32 %r5, [y];\n}\n" +
+      store;
   CHECK(of(call, function + "ret;\n}\n") == "nothing");
   CHECK(of(call + call, function + "st.shared.b32 [tile], %b;\nret;\n}\n") == advice);
 }

@@ -14,27 +14,29 @@ bool is_register(Ref r) {
 }
 
 const std::set<std::string> kArithmetic = {
-    "abs",  "add",  "addc", "bfind", "brev", "clz",   "cnot", "copysign", "cos",  "cvt",  "div",
-    "dp2a", "dp4a", "ex2",  "fma",   "lg2",  "mad",   "madc", "mad24",    "max",  "min",  "mul",
-    "mul24", "neg", "not",  "popc",  "rcp",  "rem",   "rsqrt", "sad",     "set",  "setp", "sin",
-    "sqrt", "sub",  "subc", "tanh",  "testp"};
-const std::set<std::string> kCopies = {"and", "bfe", "bfi",  "cvta", "lop3", "mov", "or",
-                                       "prmt", "selp", "shf", "shl", "shr",  "slct", "szext", "xor"};
-const std::set<std::string> kLeaves = {"atom",     "bar",       "barrier", "brx",       "cp",       "fence",
-                                       "ld",       "ldmatrix",  "ldu",     "mbarrier",  "multimem", "nanosleep",
-                                       "prefetch", "prefetchu", "red",     "tensormap"};
+    "abs", "add",  "addc",  "bfind", "brev", "clz",  "cnot", "copysign", "cos",   "cvt",
+    "div", "dp2a", "dp4a",  "ex2",   "fma",  "lg2",  "mad",  "madc",     "mad24", "max",
+    "min", "mul",  "mul24", "neg",   "not",  "popc", "rcp",  "rem",      "rsqrt", "sad",
+    "set", "setp", "sin",   "sqrt",  "sub",  "subc", "tanh", "testp"};
+const std::set<std::string> kCopies = {"and",  "bfe", "bfi", "cvta", "lop3", "mov",   "or", "prmt",
+                                       "selp", "shf", "shl", "shr",  "slct", "szext", "xor"};
+const std::set<std::string> kLeaves = {
+    "atom", "bar",      "barrier",  "brx",       "cp",       "fence",     "ld",  "ldmatrix",
+    "ldu",  "mbarrier", "multimem", "nanosleep", "prefetch", "prefetchu", "red", "tensormap"};
 
 Use use_of(const Instruction& text, const Inst& in) {
   const auto has = [&](const char* modifier) {
     return std::find(text.modifiers.begin(), text.modifiers.end(), modifier) != text.modifiers.end();
   };
   if (text.opcode == "st") {
-    if (has("param") || has("local") || in.space == Space::local) return Use::sets;  // no other thread sees it
+    if (has("param") || has("local") || in.space == Space::local)
+      return Use::sets;  // no other thread sees it
     return has("async") ? Use::leaves : Use::address;
   }
   if (kLeaves.count(text.opcode)) return Use::leaves;
   if (text.opcode == "mma") return Use::each;
-  const bool combines = (text.opcode == "set" || text.opcode == "setp") && (has("and") || has("or") || has("xor"));
+  const bool combines =
+      (text.opcode == "set" || text.opcode == "setp") && (has("and") || has("or") || has("xor"));
   if (combines || kCopies.count(text.opcode)) return Use::all;
   return kArithmetic.count(text.opcode) ? Use::any : Use::sets;
 }
@@ -75,7 +77,8 @@ class Bits {
 struct Block {
   size_t begin = 0, end = 0;  // units
   std::vector<size_t> next;
-  Bits used, set, live;  // at its beginning: read before they are set; set for certain; either, through those behind it
+  Bits used, set,
+      live;  // at its beginning: read before they are set; set for certain; either, through those behind it
 };
 
 class Function {
@@ -148,7 +151,8 @@ class Function {
       for (Ref& r : u.sources) r = is_register(r) ? r : kNoRef;
     }
     const std::string& opcode = text(u).opcode;
-    const bool is_zero = (opcode == "xor" || opcode == "sub") && u.sources.size() == 2 && u.sources[0] == u.sources[1];
+    const bool is_zero =
+        (opcode == "xor" || opcode == "sub") && u.sources.size() == 2 && u.sources[0] == u.sources[1];
     if (is_zero) u.use = Use::sets;
   }
 
@@ -203,7 +207,10 @@ class Function {
 class Watch {
  public:
   Watch(const Program& program, uint32_t index, uint32_t end)
-      : program_(program), info_(program.functions[index]), index_(index), function_(program, info_.entry, end) {}
+      : program_(program),
+        info_(program.functions[index]),
+        index_(index),
+        function_(program, info_.entry, end) {}
 
   void look(UnsetReads* out) {
     watched_ = function_.may_be_unset();
@@ -263,7 +270,8 @@ class Watch {
           if (used.count(result)) used.insert(source);
         });
     }
-    for (auto r = watched_.begin(); r != watched_.end();) r = used.count(*r) ? std::next(r) : watched_.erase(r);
+    for (auto r = watched_.begin(); r != watched_.end();)
+      r = used.count(*r) ? std::next(r) : watched_.erase(r);
   }
 
   WatchedInst watched_inst(const Unit& u) {
@@ -334,7 +342,8 @@ UnsetReads unset_reads(const Program& program) {
   entries.push_back(static_cast<uint32_t>(program.code.size()));
   std::sort(entries.begin(), entries.end());
   for (uint32_t i = 0; i < program.functions.size(); ++i)
-    Watch(program, i, *std::upper_bound(entries.begin(), entries.end(), program.functions[i].entry)).look(&out);
+    Watch(program, i, *std::upper_bound(entries.begin(), entries.end(), program.functions[i].entry))
+        .look(&out);
   return out.watched.empty() ? UnsetReads() : out;
 }
 

@@ -22,17 +22,17 @@ enum class Use : uint8_t {
 struct WatchedInst {
   Use use = Use::sets;
   uint32_t function = 0;
-  bool begins = false;           // the first instruction of a function that is called
-  bool other_sources = false;    // registers that always have a value
-  int32_t guard = -1;            // by their number among those of the function, like all here
+  bool begins = false;         // the first instruction of a function that is called
+  bool other_sources = false;  // registers that always have a value
+  int32_t guard = -1;          // by their number among those of the function, like all here
   std::vector<uint32_t> address, sources, results;  // of Use::each, a source for each result
 };
 constexpr uint32_t kHasValue = UINT32_MAX;  // in place of a source that always has one
 
 struct UnsetReads {
-  std::vector<int32_t> at;            // by pc: an index into `watched`, or -1
-  std::vector<WatchedInst> watched;   // empty: no instruction can use such a register
-  std::vector<uint32_t> registers;    // by function: how many are watched
+  std::vector<int32_t> at;                        // by pc: an index into `watched`, or -1
+  std::vector<WatchedInst> watched;               // empty: no instruction can use such a register
+  std::vector<uint32_t> registers;                // by function: how many are watched
   std::vector<std::vector<uint32_t>> parameters;  // by function: those of them that a call sets
 };
 

@@ -71,8 +71,8 @@ void UnsetRegisterRule::on_instruction(Warp& w, const Inst& in) {
   }
   if (watched.guard >= 0) {
     const auto guard = static_cast<size_t>(watched.guard);
-    tell(w, in, frame.unset[guard] & lanes, "a predicate that nothing has set decides whether this is executed",
-         frame.read_at[guard]);
+    tell(w, in, frame.unset[guard] & lanes,
+         "a predicate that nothing has set decides whether this is executed", frame.read_at[guard]);
   }
   if (in.guard != kNoRef) lanes &= w.predicate(in.guard);
 
@@ -116,7 +116,8 @@ void UnsetRegisterRule::tell(const Warp& w, const Inst& in, uint32_t lanes, cons
   f.make_milder();
   f.title = title;
   if (read_at >= 0 && read_at != in.source)
-    f.why = "It comes from " + tell_.line(read_at).text() + ", which reads a register before anything sets it. ";
+    f.why =
+        "It comes from " + tell_.line(read_at).text() + ", which reads a register before anything sets it. ";
   f.why += "A register without a value holds what some other code has left in it.";
   f.hint = "give the variable a value on every path that leads here";
   tell_.tell_at(std::move(f), in.source, w.cta, w.index,

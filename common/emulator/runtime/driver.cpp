@@ -286,8 +286,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
                                 CUtensorMapFloatOOBfill fill) {
-  rules::TensorMapArguments a =
-      arguments_of(type, rank, address, interleave, swizzle, l2_promotion, fill);
+  rules::TensorMapArguments a = arguments_of(type, rank, address, interleave, swizzle, l2_promotion, fill);
   Arrays arrays(map, rank);
   arrays.take(sizes, 0, "globalDim", a.size);
   arrays.take(box, 0, "boxDim", a.box);
@@ -302,8 +301,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuu
                                  cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
                                  CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
-  rules::TensorMapArguments a =
-      arguments_of(type, rank, address, interleave, swizzle, l2_promotion, fill);
+  rules::TensorMapArguments a = arguments_of(type, rank, address, interleave, swizzle, l2_promotion, fill);
   a.im2col = true;
   a.channels_per_pixel = channels_per_pixel;
   a.pixels_per_column = pixels_per_column;
