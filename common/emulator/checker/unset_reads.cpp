@@ -5,6 +5,7 @@
 
 namespace emu::check {
 
+namespace unset {  // no other file that is compiled with this one has these names
 namespace {
 
 constexpr Ref kPlace = ~(kConstBit | kNotBit);
@@ -332,6 +333,7 @@ class Watch {
 };
 
 }  // namespace
+}  // namespace unset
 
 UnsetReads unset_reads(const Program& program) {
   UnsetReads out;
@@ -342,7 +344,7 @@ UnsetReads unset_reads(const Program& program) {
   entries.push_back(static_cast<uint32_t>(program.code.size()));
   std::sort(entries.begin(), entries.end());
   for (uint32_t i = 0; i < program.functions.size(); ++i)
-    Watch(program, i, *std::upper_bound(entries.begin(), entries.end(), program.functions[i].entry))
+    unset::Watch(program, i, *std::upper_bound(entries.begin(), entries.end(), program.functions[i].entry))
         .look(&out);
   return out.watched.empty() ? UnsetReads() : out;
 }
