@@ -9,7 +9,7 @@ namespace emu::check {
 
 namespace {
 
-std::string init_words(const Mbarrier& bar) {
+std::string initialised_for(const Mbarrier& bar) {
   return text(bar.name(), " is initialised for ", bar.initial);
 }
 
@@ -179,7 +179,7 @@ void Conflicts::explain_refill(const Conflict& c, Finding& f, bool told) const {
   const Mbarrier& bar = *wait->bar;
   const BarrierLog& log = history_.of(bar);
   f.related.push_back({"the issuer's wait for " + bar.name_for(c.who.cta()), tell_.line(wait->source)});
-  if (bar.init_source >= 0) f.related.push_back({init_words(bar), tell_.line(bar.init_source)});
+  if (bar.init_source >= 0) f.related.push_back({initialised_for(bar), tell_.line(bar.init_source)});
   if (wait->complete == 0) {
     f.title += text(": the wait for ", bar.name(), " passed at once, as on a fresh barrier");
     f.why = text("It asked for parity 1, the phase before the first: no reader had to hand the stage back.");
@@ -197,7 +197,7 @@ void Conflicts::explain_refill(const Conflict& c, Finding& f, bool told) const {
   if (!arrived.count(reader->warp)) {
     uint64_t came = 0;
     for (const Arrivals& a : log.before.arrivals) came += a.count;
-    f.title += text(": ", init_words(bar), ", too few to include ", who);
+    f.title += text(": ", initialised_for(bar), ", too few to include ", who);
     f.why = text("Phase ", bar.phase - 1, " was complete with ", came, came == 1 ? " arrival" : " arrivals",
                  " of ", names_of(arrived), "; ", who, " still reads.");
     f.hint = text("initialise ", bar.name(),
