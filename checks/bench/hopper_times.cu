@@ -328,6 +328,31 @@ __global__ void __cluster_dims__(2, 1, 1) cluster_barrier_behind_stores(int* out
   if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
 }
 
+// Behind stores of the copy engine, a box of each of eight warps, that have read their source.
+template <bool kRelaxed>
+__global__ void __cluster_dims__(2, 1, 1)
+    cluster_barrier_behind_bulk_stores(const __grid_constant__ CUtensorMap tmap, int box_rows,
+                                       long long* ticks) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  const int warp = threadIdx.x / 32;
+  const long long start = clock64();
+  for (int i = 0; i < kLaps; ++i) {
+    if (warp >= 4 && ptx::elect_sync()) {
+      const int box = (static_cast<int>(blockIdx.x) * kLaps + i) * 8 + warp - 4;
+      ptx::cp_async_bulk_tensor_2d_store(&tmap, 0, box * box_rows, smem + (warp - 4) * box_rows * 128);
+      ptx::cp_async_bulk_commit_group();
+      ptx::cp_async_bulk_wait_group_read<0>();
+    }
+    __syncwarp();
+    if constexpr (kRelaxed)
+      ptx::barrier_cluster_arrive_relaxed();
+    else
+      ptx::barrier_cluster_arrive();
+    ptx::barrier_cluster_wait();
+  }
+  if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
+}
+
 // ---- memory near an SM: a warp's words, `stride` words apart, are in as many banks as that leaves
 
 constexpr int kUnrolled = 8;
@@ -388,7 +413,22 @@ __global__ void l1_loads(const uint4* in, long long* ticks, unsigned* sink) {
   if (threadIdx.x == 0) *ticks = cycles;
 }
 
+// As a result leaves the accumulators of wgmma: an instruction of a warp writes 16 bytes to each of eight rows.
+__global__ void row_stores(unsigned* out, int row_words, long long* ticks) {
+  const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 8 + threadIdx.x % 32 / 4;
+  unsigned* to = out + static_cast<size_t>(row) * row_words + threadIdx.x % 4;
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (int i = 0; i < kLaps; ++i) to[4 * i] = i;
+  __syncthreads();
+  if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
+}
+
 __global__ void nothing() {}
+// With the shared memory of a GEMM, so that an SM holds one CTA at a time.
+__global__ void nothing_alone() {}
+__global__ void __cluster_dims__(2, 1, 1) nothing_in_pairs() {}
 
 // ---- the list
 
@@ -441,6 +481,17 @@ void measure_copies(long long* ticks) {
             [&](int) {
               tensor_store_by_all<<<1, 32, kSmem>>>(tmap, std::min(8, boxes), bytes, box_rows, ticks);
             });
+  }
+  {
+    constexpr int kBoxRows = 16;
+    const CUtensorMap boxes = lab::make_tensor_map_2d(data.get(), kRows, kColumns, kBoxRows, kColumns);
+    measure(
+        "cluster_barrier_2_384_bulk_stores",
+        "barrier.cluster of two CTAs of 384 threads, behind 16 stores of 2 KiB that have read", ticks, kLaps,
+        [&](int) { cluster_barrier_behind_bulk_stores<false><<<2, 384, 32768>>>(boxes, kBoxRows, ticks); });
+    measure(
+        "cluster_barrier_2_384_bulk_stores_relaxed", "the same, arrivals relaxed", ticks, kLaps,
+        [&](int) { cluster_barrier_behind_bulk_stores<true><<<2, 384, 32768>>>(boxes, kBoxRows, ticks); });
   }
   const CUtensorMap tmap = lab::make_tensor_map_2d(data.get(), kRows, kColumns, 128, kColumns);
   int sms = lab::current_device().multiprocessors;
@@ -533,6 +584,39 @@ void measure_plain_stores(long long* ticks) {
     }
 }
 
+void measure_row_stores(long long* ticks) {
+  constexpr int kRowWords = 4096 / 4;
+  const auto data = lab::device_buffer<unsigned>(size_t{132} * 8 * 8 * kRowWords);
+  for (const int ctas : {1, 132})
+    for (const int threads : {128, 256})
+      measure("store_rows_" + std::to_string(threads) + "_" + std::to_string(ctas) + "ctas",
+              "a store of each warp of 16 bytes to each of eight rows", ticks, kLaps,
+              [&](int) { row_stores<<<ctas, threads>>>(data.get(), kRowWords, ticks); });
+}
+
+// What it takes that one CTA with much shared memory follows another on an SM, alone and in clusters.
+void measure_turnover() {
+  constexpr int kSmem = 200 * 1024;
+  for (void (*kernel)() : {nothing_alone, nothing_in_pairs})
+    lab::cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmem),
+                    "shared memory");
+  for (const int ctas : {132, 1188})
+    for (const bool pairs : {false, true}) {
+      std::vector<double> samples;
+      for (int i = 0; i < kSamples; ++i)
+        samples.push_back(lab::event_ms(
+                              [&](int) {
+                                pairs ? nothing_in_pairs<<<ctas, 384, kSmem>>>()
+                                      : nothing_alone<<<ctas, 384, kSmem>>>();
+                              },
+                              50) *
+                          1e6);
+      table.push_back({std::string(pairs ? "launch_pairs_" : "launch_alone_") + std::to_string(ctas),
+                       lab::statistics(samples),
+                       "ns from one empty grid to the next, 200 KiB of shared memory per CTA"});
+    }
+}
+
 void measure_launches() {
   for (const int ctas : {1, 132, 1056}) {
     std::vector<double> samples;
@@ -571,7 +655,9 @@ int main(int argc, char**) {
     measure_threads(ticks.get());
     measure_near_memory(ticks.get());
     measure_plain_stores(ticks.get());
+    measure_row_stores(ticks.get());
     measure_launches();
+    measure_turnover();
   } catch (const lab::NoDevice& error) {
     std::fprintf(stderr, "hopper_times: skipped: %s\n", error.what());
     return 77;

@@ -84,7 +84,7 @@ void Timing::clear() {
   events_ = {};
   ready_ = {};
   blocked_.clear();
-  polling_ = 0;
+  polling_ = aloof_ = 0;
   of_copies_.clear();
   current_ = nullptr;
 }
@@ -158,8 +158,7 @@ void Timing::on_cta_end(Cta& cta) {
   end_ = std::max(end_, end);
   for (const auto& [address, bar] : cta.mbarriers) of_copies_.erase(&bar);
   for (auto& w : time.warps) {
-    const WarpTime* gone = w.get();
-    blocked_.erase(std::remove(blocked_.begin(), blocked_.end(), gone), blocked_.end());
+    if (w->blocked) forget_blocked(*w);
   }
   ctas_.erase(&cta);
 }
@@ -199,14 +198,26 @@ bool Timing::step() {
   const Event event = events_.top();
   events_.pop();
   now_ = event.time;
-  if (event.op) {
-    end_ = std::max(end_, now_);
-    if (event.read_only)
-      machine_.engine->advance(*event.op);
-    else
-      machine_.engine->complete(*event.op);
+  if (!event.op) {
+    wake_blocked(now_);
+    return true;
   }
-  wake_blocked(now_);
+  Warp& issuer = *event.op->warp;
+  end_ = std::max(end_, now_);
+  signalled_ = false;
+  if (event.read_only)
+    machine_.engine->advance(*event.op);
+  else
+    machine_.engine->complete(*event.op);
+  wake_after(issuer, now_);
+  // Its groups are its own; a phase that it has completed is told of.
+  const auto cta = ctas_.find(&issuer.cta);  // it may have ended
+  if (cta == ctas_.end()) return true;
+  WarpTime& own = *cta->second.warps[static_cast<size_t>(issuer.index)];
+  if (own.blocked && !issuer.stuck()) {
+    forget_blocked(own);
+    wake(own, now_);
+  }
   return true;
 }
 
@@ -220,7 +231,8 @@ void Timing::run(WarpTime& warp) {
   double& issue = warp.sm->issue[warp.scheduler];
   issue = std::max(issue, warp.clock);
   now_ = warp.clock;
-  const int executed = warp.warp->run(budget);
+  Warp* const actor = warp.warp;
+  const int executed = actor->run(budget);
   current_ = nullptr;
   if (!warp.warp->finished()) {
     if (executed == 0 || (executed < budget && warp.warp->stuck()))
@@ -228,45 +240,71 @@ void Timing::run(WarpTime& warp) {
     else
       push(warp);
   }
-  if (signalled_)
-    wake_blocked(signal_at_);
-  else if (polling_ && effects_seen_ != machine_.effects)
-    wake_blocked(now_);
+  wake_after(*actor, signalled_ ? signal_at_ : now_);
 }
 
 void Timing::block(WarpTime& warp) {
   warp.blocked_since = warp.clock;
   warp.wake = 0;
-  warp.polls = true;
+  warp.blocked = warp.polls = true;
+  warp.aloof = false;
   for (int i = 0; i < warp.warp->group_count(); ++i) {
     const Group& g = warp.warp->groups()[static_cast<size_t>(i)];
     if (g.state != Group::State::blocked) continue;
     warp.polls = false;
+    warp.aloof |= !told_by_events(program_->code[g.pc]);
     warp.wake = std::max<double>(warp.wake, costs_[g.pc].wake);
   }
   polling_ += warp.polls;
+  aloof_ += warp.aloof;
   effects_seen_ = machine_.effects;
   blocked_.push_back(&warp);
   if (const uint64_t alarm = warp.warp->next_alarm())
     events_.push({static_cast<double>(alarm), 0, nullptr, false});
 }
 
-// Lets those go on whose wait is over, since then.
-void Timing::wake_blocked(double since) {
+// Whether the end of such a wait comes with a signal, or with an operation that the waiting warp has issued itself.
+bool Timing::told_by_events(const Inst& inst) const {
+  return inst.action == Action::test_phase || inst.action == Action::barrier ||
+         inst.action == Action::wait_group;
+}
+
+void Timing::forget_blocked(WarpTime& warp) {
+  blocked_.erase(std::find(blocked_.begin(), blocked_.end(), &warp));
+  polling_ -= warp.polls;
+  aloof_ -= warp.aloof;
+}
+
+void Timing::wake(WarpTime& warp, double since) {
+  warp.blocked = false;
+  warp.woken = true;
+  warp.clock = std::max(warp.clock, since) + warp.wake;
+  push(warp);
+}
+
+// Lets those go on whose wait is over, since then; `only` those of a cluster.
+void Timing::wake_blocked(double since, const Cluster* only) {
   size_t kept = 0;
-  polling_ = 0;
+  polling_ = aloof_ = 0;
   effects_seen_ = machine_.effects;
   for (WarpTime* w : blocked_) {
-    if (w->warp->stuck()) {
+    if ((only && w->warp->cta.cluster != only) || w->warp->stuck()) {
       blocked_[kept++] = w;
       polling_ += w->polls;
+      aloof_ += w->aloof;
       continue;
     }
-    w->woken = true;
-    w->clock = std::max(w->clock, since) + w->wake;
-    push(*w);
+    wake(*w, since);
   }
   blocked_.resize(kept);
+}
+
+// A warp, or an operation of it, has acted. Barriers and their phases concern its cluster.
+void Timing::wake_after(Warp& actor, double since) {
+  if (aloof_ || (polling_ && effects_seen_ != machine_.effects))
+    wake_blocked(since);
+  else if (signalled_)
+    wake_blocked(since, actor.cta.cluster);
 }
 
 // ---- warps
