@@ -204,15 +204,15 @@ bool Timing::step() {
   }
   Warp& issuer = *event.op->warp;
   end_ = std::max(end_, now_);
-  signalled_ = false;
+  // A phase that it completes is told of. Its groups are those of its warp; but wgmma.wait_group waits for all four of a warpgroup.
+  signalled_ = event.op->kind == AsyncOp::Kind::wgmma;
   if (event.read_only)
     machine_.engine->advance(*event.op);
   else
     machine_.engine->complete(*event.op);
   wake_after(issuer, now_);
-  // Its groups are its own; a phase that it has completed is told of.
-  const auto cta = ctas_.find(&issuer.cta);  // it may have ended
-  if (cta == ctas_.end()) return true;
+  const auto cta = ctas_.find(&issuer.cta);
+  if (cta == ctas_.end()) return true;  // it has ended
   WarpTime& own = *cta->second.warps[static_cast<size_t>(issuer.index)];
   if (own.blocked && !issuer.stuck()) {
     forget_blocked(own);
@@ -255,9 +255,9 @@ void Timing::block(WarpTime& warp) {
     warp.aloof |= !told_by_events(program_->code[g.pc]);
     warp.wake = std::max<double>(warp.wake, costs_[g.pc].wake);
   }
+  if (warp.polls && polling_ == 0) effects_seen_ = machine_.effects;
   polling_ += warp.polls;
   aloof_ += warp.aloof;
-  effects_seen_ = machine_.effects;
   blocked_.push_back(&warp);
   if (const uint64_t alarm = warp.warp->next_alarm())
     events_.push({static_cast<double>(alarm), 0, nullptr, false});
