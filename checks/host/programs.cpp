@@ -40,7 +40,7 @@ TEST_CASE("a command line that cannot be obeyed ends with exit code 2 and one se
 
 TEST_CASE("a JSON file that cannot be written is named before the work begins") {
   const std::string program = run_with({"--help"}).command[0];
-  const Outcome outcome = run({program, "--json", "/no/such/folder/results.json"}, {}, 60);
+  const Outcome outcome = run({program, "--json", "/no/such/folder/results.json"}, {}, {60, 600});
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.output.find("--json cannot write /no/such/folder/results.json") != std::string::npos);
 }
@@ -50,4 +50,13 @@ TEST_CASE("--help lists the options and runs nothing") {
   CHECK(run.outcome.exit_code == 0);
   CHECK(run.program.members.empty());
   CHECK(run.outcome.output.find("--repeat") != std::string::npos);
+}
+
+TEST_CASE("a program is ended by the processor time it has used, and by the clock only where it gets none") {
+  const Outcome busy = run({"/bin/sh", "-c", "while :; do :; done"}, {}, {1, 600});
+  CHECK(busy.timed_out);
+  CHECK_FALSE(busy.stalled);
+  const Outcome waiting = run({"/bin/sleep", "100"}, {}, {60, 1});
+  CHECK_FALSE(waiting.timed_out);
+  CHECK(waiting.stalled);
 }

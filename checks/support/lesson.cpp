@@ -16,7 +16,10 @@
 namespace check {
 namespace {
 
-constexpr int kLimitS = 180;             // for a process
+constexpr int kCpuLimitS = 180;  // of processor time, for a process
+constexpr int kWallLimitS =
+    540;  // likewise on a machine that has no processor left for it, which decides nothing
+constexpr int kGpuLimitS = 180;          // for a process on a GPU, whose kernel uses no processor time
 constexpr char kLaunchLimitS[] = "120";  // for a launch on the emulator, which then says who waits for what
 constexpr int kSkipped = 77, kTodoOpen = 3;  // exit codes of the programs
 
@@ -83,7 +86,7 @@ LessonRun start(const Call& call) {
   std::map<std::string, std::string> environment = run.environment;
   environment["EMU_TIME_LIMIT"] = kLaunchLimitS;
   environment["EMU_JSON"] = emulator;
-  run.outcome = check::run(command, environment, kLimitS);
+  run.outcome = check::run(command, environment, {kCpuLimitS, on_gpu() ? kGpuLimitS : kWallLimitS});
   run.program = parse_or_nothing(read_file(program));
   run.emulator = parse_or_nothing(read_file(emulator));
   return run;
@@ -156,7 +159,13 @@ std::string LessonRun::trouble() const {
                                   : text(found->second.elements[0], "id");
   const std::string verdict = text(program, "verdict"), why = text(program, "classification");
   if (outcome.timed_out)
-    return "the program did not end within " + std::to_string(kLimitS) + " s at " + where();
+    return "the program did not end within " + std::to_string(kCpuLimitS) + " s of processor time at " +
+           where();
+  if (outcome.stalled && on_gpu())
+    return "the program did not end within " + std::to_string(kGpuLimitS) + " s at " + where();
+  if (outcome.stalled)
+    return "not judged: the program did not get " + std::to_string(kCpuLimitS) + " s of processor time in " +
+           std::to_string(kWallLimitS) + " s, so the machine is busy; check it again (" + where() + ")";
   if (outcome.exit_code == kTodoOpen) return why;
   if (finding == "deadlock" || finding == "time-limit") return "the kernel did not end at " + where();
   if (verdict == "wrong") return "wrong numbers at " + where();
@@ -183,7 +192,7 @@ const LessonRun& run_lesson(const Call& call) {
   const auto at = earlier.find(key);
   const LessonRun& run = at != earlier.end() ? at->second : earlier.emplace(key, start(full)).first->second;
   tell(run);
-  if (run.outcome.timed_out) FAIL(run.trouble());
+  if (run.outcome.timed_out || run.outcome.stalled) FAIL(run.trouble());
   if (run.outcome.exit_code == kSkipped) FAIL("no device: " << last_line(run.outcome.output));
   return run;
 }

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -18,8 +20,14 @@ namespace {
 constexpr int kCannotStart = 127;
 
 [[noreturn]] void become(const std::vector<std::string>& command,
-                         const std::map<std::string, std::string>& environment, int out) {
+                         const std::map<std::string, std::string>& environment, int cpu_s, int out) {
   setpgid(0, 0);
+  rlimit cpu = {};
+  getrlimit(RLIMIT_CPU, &cpu);  // which a caller may have made lower
+  cpu.rlim_cur = std::min(cpu.rlim_max, static_cast<rlim_t>(cpu_s));
+  setrlimit(RLIMIT_CPU, &cpu);
+  const rlimit none = {};
+  setrlimit(RLIMIT_CORE, &none);
   dup2(out, STDOUT_FILENO);
   dup2(out, STDERR_FILENO);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
@@ -51,19 +59,19 @@ bool read_all(int from, std::chrono::steady_clock::time_point deadline, std::str
 }  // namespace
 
 Outcome run(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
-            int limit_s) {
+            Limits limits) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
-  if (child == 0) become(command, environment, ends[1]);
+  if (child == 0) become(command, environment, limits.cpu_s, ends[1]);
   close(ends[1]);
 
   Outcome outcome;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limit_s);
-  outcome.timed_out = !read_all(ends[0], deadline, outcome.output);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limits.wall_s);
+  outcome.stalled = !read_all(ends[0], deadline, outcome.output);
   close(ends[0]);
-  if (outcome.timed_out) {
+  if (outcome.stalled) {
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
   }
@@ -71,6 +79,7 @@ Outcome run(const std::vector<std::string>& command, const std::map<std::string,
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.timed_out = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
   if (outcome.exit_code == kCannotStart) throw std::runtime_error(outcome.output);
   return outcome;
 }

@@ -17,7 +17,7 @@ from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, WRONG, YELLOW, Stop,
 from workbook.grading import examples, handins, handout, harness, results
 from workbook.grading.judge import Judge, judge_file
 from workbook.grading.points import Weights
-from workbook.grading.sandbox import Sandbox
+from workbook.grading.sandbox import Sandbox, Unjudged
 from workbook.lessons import lessons
 from workbook.one_file import caller
 
@@ -85,7 +85,7 @@ def nothing(what, why):
 
 def build_all(chosen):
     """Builds what hand-ins are judged with."""
-    build.prepare(*(t for lesson in chosen for t in (f"solutions.{lesson.name}.emu", f"check.lesson.{lesson.name}")), "launch_claim")
+    build.prepare(*(t for lesson in chosen for t in (f"solutions.{lesson.name}.emu", f"check.lesson.{lesson.name}", f"claim.{lesson.name}")))
 
 
 class Class:
@@ -152,10 +152,15 @@ class Class:
             return nothing("late", f"changed at {datetime.fromtimestamp(file.changed):%Y-%m-%d %H:%M}, after {self.asked.deadline}")
         return nothing("unreadable", file.why) if file.text is None else None
 
-    def guarded(self, handin, lesson):
-        """Likewise; what goes wrong here is said of this hand-in, and the others go on."""
+    def guarded(self, handin, lesson, last=False):
+        """Likewise; what goes wrong here is said of this hand-in, and the others go on. None where it is to be judged again."""
         try:
             return judge_file(self.judge, lesson, handin.files[lesson.name].text)
+        except Unjudged as problem:
+            if not last:
+                return None
+            self.failed.append(f"{handin.title}, {lesson.name}: {problem}")
+            return nothing("not graded", f"{problem.args[0]} Grade it again")
         except Exception as problem:  # whatever it is, one hand-in does not end the run
             said = problem.args[0] if isinstance(problem, Stop) else f"{type(problem).__name__}: {problem}"
             self.failed.append(f"{handin.title}, {lesson.name}: {problem}")
@@ -172,7 +177,7 @@ class Class:
                 else:
                     work.append((handin, lesson))
         work.sort(key=lambda w: w[1].name, reverse=True)  # what is slow to judge is begun first
-        self.total = len(work)
+        self.total, again = len(work), []
         pool = ThreadPoolExecutor(build.jobs())
         futures = {pool.submit(self.guarded, h, lesson): (h, lesson) for h, lesson in work}
         left, began = set(futures), time.monotonic()
@@ -181,9 +186,12 @@ class Class:
                 ended, left = wait(left, return_when=FIRST_COMPLETED)
                 for future in ended:
                     h, lesson = futures[future]
-                    self.keep(h, lesson, future.result())
-                    self.done += 1
-                    self.progress(h, lesson, began)
+                    if future.result() is None:
+                        again.append((h, lesson))
+                    else:
+                        self.graded(h, lesson, future.result(), began)
+            for h, lesson in again:  # now that nothing else of this run keeps the machine busy
+                self.graded(h, lesson, self.guarded(h, lesson, last=True), began)
             return True
         except KeyboardInterrupt:
             self.sandbox.stopping = True
@@ -192,6 +200,11 @@ class Class:
             return False
         finally:
             pool.shutdown(wait=True)
+
+    def graded(self, handin, lesson, said, began):
+        self.keep(handin, lesson, said)
+        self.done += 1
+        self.progress(handin, lesson, began)
 
     def keep(self, handin, lesson, said):
         for blank in said["blanks"]:

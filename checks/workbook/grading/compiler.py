@@ -11,11 +11,10 @@ from workbook.base import Stop
 from workbook.grading.sandbox import Limits, inside
 
 FOLDER = "/hand-in"  # where the source is in a sandbox
-LIMITS = Limits(cpu_s=60, wall_s=300, file=256 << 20)
-CALL_S = 10  # of a program, until it launches its kernel
+LIMITS = Limits(cpu_s=60, file=256 << 20)
+CALL_S = 10  # of CPU time that a program has until it launches its kernel
 LONGEST_PTX = 4 << 20  # bytes; the longest of a lesson has a twentieth
-# The calls of a program that launch_claim.cpp answers.
-WRAPPED = ("emu_name_memory", "__cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernelExC")
+WRAPPED = "checks/grading/wrapped.txt"  # the options that lead a program's calls to launch_claim.cpp
 
 
 class Refused(Exception):
@@ -66,6 +65,12 @@ def refuse(outcome, name):
     raise Broken("the compiler did not work in the sandbox", ("where", name), ("why", said.strip()[-600:] or outcome.ended()))
 
 
+def of_size(ptx):
+    if len(ptx) > LONGEST_PTX:
+        raise Refused(f"its PTX has {len(ptx) >> 20} MiB, and {LONGEST_PTX >> 20} MiB are read at most")
+    return ptx
+
+
 def to_ptx(sandbox, source):
     """The PTX text of a source, as bytes. Raises Refused."""
     made = "kernel.ptx"  # in the private folder in which the command begins, also without a sandbox
@@ -73,9 +78,7 @@ def to_ptx(sandbox, source):
                        [(source.parent, FOLDER), *sources(), *toolkit()])
     if done.code or done.why:
         refuse(done, source.name)
-    if len(done.output) > LONGEST_PTX:
-        raise Refused(f"its PTX has {len(done.output) >> 20} MiB, and {LONGEST_PTX >> 20} MiB are read at most")
-    return done.output
+    return of_size(done.output)
 
 
 def assembled(sandbox, folder):
@@ -85,22 +88,34 @@ def assembled(sandbox, folder):
     return (done.output + done.errors)[:1 << 20].decode("utf-8", "replace")
 
 
-def launches(sandbox, source, calls):
-    """What the host code of a source hands to its first launch, by its own account: a text for each of `calls`, which are lists of
-    arguments; None where it says nothing. Raises Refused."""
+def program_of(lesson):
+    """The worked program of a lesson, linked to say what it hands to its first launch."""
+    return base.BUILD / "checks" / "grading" / f"claim.{lesson.name}"
+
+
+def told(said):
+    """The launch in what a program said; None where there is none."""
+    return next(iter(re.findall(r"^launch (\{.*\})$", said, re.M)), None)
+
+
+def with_launches(sandbox, source, calls):
+    """(the PTX text of a source, what its host code hands to its first launch by its own account: a text for each of `calls`,
+    which are lists of arguments; None where it says nothing), of one compilation. Raises Refused."""
     made = program.linking()
-    libraries = [base.BUILD / "checks/grading/liblaunch_claim.a", Path(made["LAB_HOST"]), Path(made["EMULATOR"])]
+    libraries = [base.BUILD / "checks/grading/liblaunch_claim.a", Path(made["LAB_HOST"]), Path(made["EMULATOR"]), base.ROOT / WRAPPED]
     build = [(path, f"/libraries/{path.name}") for path in libraries]
-    wraps = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
-    link = [inside(made["CXX"]), "made.o", "-o", "claim", wraps, *(name for _, name in build),
+    link = [inside(made["CXX"]), "made.o", "-o", "claim", *(name for _, name in build[:-1]), f"@{build[-1][1]}",
             *filter(None, made["LIBRARIES"].split(";"))]
-    script = shell([*nvcc(), "-c", f"{FOLDER}/{source.name}", "-o", "made.o"], link, ["echo"], ["echo", "== made"])
-    runs = "\n".join(f"echo; echo == {i}; timeout {CALL_S} ./claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0"
+    # The PTX comes first, and behind how long it is: nothing of the hand-in has run by then.
+    script = shell([*nvcc(), "-c", "--keep", "--keep-dir", ".", f"{FOLDER}/{source.name}", "-o", "made.o"], link,
+                   ["wc", "-c", f"{source.stem}.ptx"], ["cat", f"{source.stem}.ptx"])
+    runs = "\n".join(f"echo; echo == {i}; prlimit --cpu={CALL_S} ./claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0"
                      for i, call in enumerate(calls))
     done = sandbox.run([*script[:2], f"{script[2]}\n{runs}"], LIMITS, [(source.parent, FOLDER), *sources(), *build, *toolkit()])
-    said = done.output.decode("utf-8", "replace")
-    if "\n== made\n" not in said:
+    header, _, rest = done.output.partition(b"\n")
+    size = re.fullmatch(rb"\s*(\d+) .*", header)
+    if not size or len(rest) < int(size[1]):
         refuse(done, source.name)
-    parts = re.split(r"^== (\d+)\n", said.split("\n== made\n", 1)[1], flags=re.M)
-    told = {int(n): re.findall(r"^launch (\{.*\})$", text, re.M) for n, text in zip(parts[1::2], parts[2::2])}
-    return [told[i][0] if told.get(i) else None for i in range(len(calls))]
+    parts = re.split(r"^== (\d+)\n", rest[int(size[1]):].decode("utf-8", "replace"), flags=re.M)
+    said = {int(n): told(text) for n, text in reversed(list(zip(parts[1::2], parts[2::2])))}
+    return of_size(rest[:int(size[1])]), [said.get(i) for i in range(len(calls))]

@@ -5,6 +5,7 @@ import subprocess
 
 from workbook import base, check, program
 from workbook.base import Stop
+from workbook.grading import compiler
 
 PARTS = ("checks", "common", "solutions", "CMakeLists.txt", "CMakePresets.json", "Makefile", "requirements.txt")
 
@@ -33,8 +34,8 @@ def commit(anyway):
 def identity(chosen):
     """A hash of all that has a part in a verdict: the programs that the build has made, headers, the lessons, this tool."""
     made = program.linking()
-    files = [made["LAB_HOST"], made["EMULATOR"], base.BUILD / "checks/grading/liblaunch_claim.a"]
-    files += [f for lesson in chosen for f in (lesson.program("emu"), check.checks_of(lesson), lesson.solution)]
+    files = [made["LAB_HOST"], made["EMULATOR"], base.BUILD / "checks/grading/liblaunch_claim.a", base.ROOT / compiler.WRAPPED]
+    files += [f for lesson in chosen for f in (lesson.program("emu"), check.checks_of(lesson), compiler.program_of(lesson), lesson.solution)]
     files += sorted(p for folder in ("common", "checks/workbook") for p in (base.ROOT / folder).rglob("*")
                     if p.suffix in (".cuh", ".hpp", ".h", ".py") and "tests" not in p.parts)
     total = hashlib.sha256(" ".join(program.flags()).encode())

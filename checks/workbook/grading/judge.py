@@ -21,14 +21,15 @@ from workbook import base, check, compile_report, program, report
 from workbook.base import Stop, load_text, save_text
 from workbook.grading import compiler
 from workbook.grading.blanks import alone, around, blanks, host_text, others_worked
-from workbook.grading.sandbox import INSIDE, Limits
+from workbook.grading.sandbox import INSIDE, Limits, Unjudged
 from workbook.nvcc import registers
 from workbook.run import run
 
 ANOTHER = "its kernel is not the lesson's: the name differs, or the parameters do"
 HOST_CASE = "the host code hands the kernel what the lesson asks for"
 PLACE = "/judge"  # of the judged kernel, the worked program and its check in a sandbox
-LIMITS = Limits(cpu_s=90, wall_s=900, memory=2 << 30)
+LIMITS = Limits(cpu_s=90, memory=2 << 30)
+WORKED_LIMIT_S = 600  # of the worked program, until it says what it launches
 LAUNCH_S = 20   # of a kernel, until the emulator says who waits for what
 SHOWN = 40      # lines of a report, at most
 COLUMNS = 200   # of a line
@@ -126,12 +127,12 @@ class Judge:
             source = Path(folder, "source", f"{lesson.name}.cu")
             save_text(source, text)
             readable(folder)
+            differs = host_text(text) != host_text(load_text(lesson.solution))
             try:
-                ptx = compiler.to_ptx(self.sandbox, source)
+                ptx, handed = self.compile(lesson, source, differs and "TODO_OPEN(" not in text)
                 cases = self.run_cases(lesson, source, ptx, Path(folder))
-                if (host_text(text) != host_text(load_text(lesson.solution))
-                        and not any(c.message.startswith("TODO ") for c in cases)):
-                    cases.append(self.host_case(lesson, source))
+                if differs and not any(c.message.startswith("TODO ") for c in cases):
+                    cases.append(self.host_case(lesson, source, handed))
             except compiler.Refused as refused:
                 return Verdict("does not compile", str(refused), text_of(self.refusal(refused, source)), [])
             except compiler.Broken:
@@ -143,6 +144,15 @@ class Judge:
             if found.what == "right":
                 found.slow = self.speed(source, Path(folder, "judged"))
             return found
+
+    def compile(self, lesson, source, host):
+        """(PTX, what the host code hands over, where `host` asks for it and it can be had)."""
+        if host:
+            try:
+                return compiler.with_launches(self.sandbox, source, calls(lesson))
+            except (compiler.Refused, compiler.Broken):
+                pass  # the kernel may be good all the same
+        return compiler.to_ptx(self.sandbox, source), None
 
     def speed(self, source, folder):
         """What ptxas remarks of a right kernel, as `make check` tells it, and what it spills; '' where neither."""
@@ -184,6 +194,9 @@ class Judge:
         done = self.sandbox.run([f"{PLACE}/{lesson.name}", check.PROJECT, "--no-version"], LIMITS, see, (out, f"{PLACE}/out"),
                                 dict(places, CHECK_REPORT=f"{PLACE}/out/report", DEVICE="emu"), lambda: hopeless(told))
         found, names = read_cases(told), self.case_names(lesson)
+        for said in found.values():
+            if said.message.startswith("not judged: "):
+                raise Unjudged(said.message)
         cases = []
         for name, point in names.items():
             said = found.get(name)
@@ -224,11 +237,12 @@ class Judge:
 
     # ---- the host code
 
-    def host_case(self, lesson, source):
-        """Whether what the host code says it hands to the kernel is what the worked program hands over."""
+    def host_case(self, lesson, source, got):
+        """Whether what the host code says it hands to the kernel is what the worked program hands over. got: what it says, where
+        that is known."""
         want = self.worked_launches(lesson)
         try:
-            got = compiler.launches(self.sandbox, source, calls(lesson))
+            got = got or compiler.with_launches(self.sandbox, source, calls(lesson))[1]
         except compiler.Refused as refused:
             return Case(HOST_CASE, "failed", False, str(refused), text_of(self.refusal(refused, source)))
         for call, right, mine in zip(calls(lesson), want, got):
@@ -240,16 +254,11 @@ class Judge:
 
     def worked_launches(self, lesson):
         with self.lock:
-            lock = self.locks.setdefault(lesson.name, threading.Lock())
-        with lock:
             if lesson.name not in self.claims:
-                with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
-                    source = Path(folder, f"{lesson.name}.cu")
-                    save_text(source, load_text(lesson.solution))
-                    readable(folder)
-                    found = compiler.launches(self.sandbox, source, calls(lesson))
-                if None in found and not self.sandbox.stopping:
-                    raise Stop("the worked program does not say what it launches", ("where", str(lesson.solution)), ("try", "make clean, then again"))
+                program_of = compiler.program_of(lesson)
+                found = [compiler.told(run([program_of, *call], WORKED_LIMIT_S, merge=False).output) for call in calls(lesson)]
+                if None in found:
+                    raise Stop("the worked program does not say what it launches", ("where", str(program_of)), ("try", "make clean, then again"))
                 self.claims[lesson.name] = found
             return self.claims[lesson.name]
 

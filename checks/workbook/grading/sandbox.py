@@ -1,7 +1,8 @@
 """Runs one command on what a hand-in holds: bubblewrap, no network, a read-only system, private folders, and limits.
 
 Nothing of the machine can be written but a folder that the caller names, and little of it can be read: the system's programs,
-the compiler, and what the caller names. A watch ends the whole process tree when one of the limits is passed.
+the compiler, and what the caller names. A watch ends the whole process tree when one of the limits is passed. None of those that
+decide something is wall time: a busy machine makes nobody late.
 """
 
 import os
@@ -22,7 +23,7 @@ from workbook.run import clean_environment
 
 INSIDE = "/workbook"  # the checkout, as far as it can be seen in there
 POLL_S = 0.03
-BUSY = 20  # so many times a limit of wall time may be spent waiting for a processor
+LONGEST_LOOK_S = 1.0  # so much at most counts as idle between two looks: the machine may have been stopped as a whole
 USERS = 61000  # the superuser's sandboxes run as these users, one for each that runs at a time, which own nothing
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
@@ -31,11 +32,16 @@ TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 class Limits:
     """What a command may use; what it and all it has started use together, where that can be."""
     cpu_s: float = 30
-    wall_s: float = 120         # without the time for which it waited for a processor
+    idle_s: float = 20          # during which nothing of it ran, nor waited for a processor or a disk
+    wall_s: float = 3600        # the last resort, which decides nothing: Unjudged
     memory: int = 3 << 30       # resident
     processes: int = 40
     file: int = 64 << 20        # bytes of each file, and of the private folder /tmp
     output: int = 16 << 20      # bytes of standard output; as many of standard error
+
+
+class Unjudged(Stop):
+    """A command took so long without using its other limits up that the machine may be at fault: it is to be run again."""
 
 
 @dataclass
@@ -71,7 +77,7 @@ class Sandbox:
     def run(self, words, limits, see=(), write=None, environment=None, watch=None):
         """Runs `words`. see: (path, the name it has in there) of what can be read; write: a folder that can be written, likewise.
         watch: called now and then; what it returns, if anything, ends the run as `why`. Paths of the checkout in `words` are
-        those that it has in there: inside(path)."""
+        those that it has in there: inside(path). Raises Unjudged."""
         slot = self.slots.get()
         try:
             with tempfile.TemporaryDirectory(prefix="workbook.") as private:
@@ -173,48 +179,70 @@ def tasks_of_user():
 class Usage:
     processes: int = 0
     cpu_s: float = 0
+    idle_s: float = 0
     memory: int = 0
 
 
-def usage(root, queued):
-    """What a process and all below it use now, with the CPU time of those that they have waited for. queued: {process: seconds for
-    which it was ready to run and had no processor}, which this adds to."""
-    total, waiting = Usage(), [root]
-    while waiting:
-        pid = waiting.pop()
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            total.memory += int(fields[21]) * PAGE
-            total.cpu_s += sum(map(int, fields[11:15])) / TICKS
-            total.processes += 1
-            for task in os.listdir(f"/proc/{pid}/task"):
-                waiting += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
-            queued[pid] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-        except (OSError, ValueError, IndexError):
-            pass  # it has ended, or the kernel keeps no account of its queues
-    return total
+class Account:
+    """What a process and all below it use, as far as looking at them again and again tells."""
+
+    def __init__(self, root):
+        self.root, self.cpu, self.active, self.idle_s, self.looked = root, {}, {}, 0.0, time.monotonic()
+
+    def look(self):
+        """The Usage now: CPU time with that of processes that have ended, whoever waited for them, and all idle time so far."""
+        now, waiting, waited_for, wanting = Usage(), [self.root], 0.0, False
+        before = sum(self.active.values())
+        while waiting:
+            pid = waiting.pop()
+            try:
+                fields = stat_of(f"/proc/{pid}/stat")
+                now.memory += int(fields[21]) * PAGE
+                now.processes += 1
+                self.cpu[pid] = sum(map(int, fields[11:13])) / TICKS
+                waited_for += sum(map(int, fields[11:15])) / TICKS
+                for task in os.listdir(f"/proc/{pid}/task"):
+                    place = f"/proc/{pid}/task/{task}"
+                    children = Path(f"{place}/children").read_text().split()
+                    waiting += map(int, children)
+                    # A task in state D waits for a disk; one with children may wait for what a vfork() has made.
+                    state = stat_of(f"{place}/stat")[0]
+                    wanting = wanting or state == "R" or (state == "D" and not children)
+                    ran_ns, queued_ns = Path(f"{place}/schedstat").read_text().split()[:2]
+                    self.active[pid, task] = (int(ran_ns) + int(queued_ns)) / 1e9
+            except (OSError, ValueError, IndexError):
+                pass  # it has ended, or the kernel keeps no account of its queues
+        span, self.looked = time.monotonic() - self.looked, time.monotonic()
+        if not wanting and sum(self.active.values()) - before < span / 20:
+            self.idle_s += min(span, LONGEST_LOOK_S)
+        now.cpu_s, now.idle_s = max(waited_for, sum(self.cpu.values())), self.idle_s
+        return now
 
 
-def passed(used, limits, elapsed_s, queued_s):
-    """The limit that is passed, in words; '' where none is. A machine that is busy with other work makes nobody late, up to a point."""
+def stat_of(path):
+    """The fields of a stat file, from the state on."""
+    return Path(path).read_text().rpartition(")")[2].split()
+
+
+def passed(used, limits):
+    """The limit that is passed, in words; '' where none is."""
     if used.cpu_s > limits.cpu_s:
         return f"stopped after {limits.cpu_s:g} s of CPU time"
     if used.memory > limits.memory:
         return f"stopped at {limits.memory >> 20} MiB of memory"
     if used.processes > limits.processes:
         return f"stopped at {limits.processes} processes"
-    late = elapsed_s - min(queued_s, BUSY * limits.wall_s) > limits.wall_s
-    return f"stopped after {limits.wall_s:g} s" if late else ""
+    return f"stopped after {limits.idle_s:g} s of waiting for nothing" if used.idle_s > limits.idle_s else ""
 
 
 def watched(command, limits, environment, watch, cwd, sandbox):
-    """Runs a command to its end, or to the first limit that is passed."""
+    """Runs a command to its end, or to the first limit that is passed. Raises Unjudged."""
     try:
         process = subprocess.Popen(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True)
     except OSError as problem:
         raise Stop(f"cannot run {command[0]}", ("why", problem.strerror))
-    began, why, most, queued = time.monotonic(), "", Usage(), {}
+    began, why, most, account = time.monotonic(), "", Usage(), Account(process.pid)
     kept = {process.stdout: bytearray(), process.stderr: bytearray()}
     unread = set(kept)
     try:
@@ -229,14 +257,16 @@ def watched(command, limits, environment, watch, cwd, sandbox):
                 time.sleep(POLL_S if process.poll() is None else 0)
             if process.poll() is not None and not select.select(list(unread), [], [], 0)[0]:
                 break
-            used = usage(process.pid, queued)
+            used = account.look()
             most = max(most, used, key=lambda u: u.cpu_s)
-            why = why or passed(used, limits, time.monotonic() - began, sum(queued.values())) or (watch() if watch else "") or ("interrupted" if sandbox.stopping else "")
+            why = why or passed(used, limits) or (watch() if watch else "") or ("interrupted" if sandbox.stopping else "")
+            if not why and time.monotonic() - began > limits.wall_s:
+                raise Unjudged(f"stopped after {limits.wall_s:g} s, of which it had a processor for {used.cpu_s:.0f} s: is the machine busy?")
     finally:
         kill(process)
+        process.stdout.close()
+        process.stderr.close()
     output, errors = (bytes(kept[p][:limits.output]) for p in (process.stdout, process.stderr))
-    process.stdout.close()
-    process.stderr.close()
     return Outcome(process.returncode, output, errors, why, most.cpu_s)
 
 

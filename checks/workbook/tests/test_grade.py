@@ -1,9 +1,11 @@
 """Grading without a sandbox: what is taken from a hand-in, its blanks, points, and the files of results."""
 
+import contextlib
 import csv
 import io
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -14,11 +16,13 @@ import unittest
 import xml.etree.ElementTree as xml
 import zipfile
 from pathlib import Path
+from unittest import mock
 
-from tree import Tree
+from tree import ASKED, TOOL, Tree
 
 from workbook import base, lessons, pages
 from workbook.grading import blanks, command, examples, handins, handout, judge, points, results
+from workbook.grading.sandbox import Unjudged
 
 NAME = "04_tma_single_stage"
 LESSON = lessons.lessons("04")[0]
@@ -291,14 +295,30 @@ class Results(unittest.TestCase):
             self.assertEqual(results.load(Path(folder, "results.json"))["handins"][0]["title"], "=<b>anna")
 
 
-class Merge(Tree):
+class InProcess(Tree):
+    """Commands of a small checkout, without a process for each of them."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(setattr, base, "ROOT", base.ROOT)
+        base.ROOT = self.root
+
+    def refused(self, call, *words, **environment):
+        """What a command says that stops."""
+        with mock.patch.dict(os.environ, dict({name: "" for name in ASKED}, CALLED_FROM=str(self.root), **environment)):
+            with self.assertRaises(base.Stop) as stop, contextlib.redirect_stdout(io.StringIO()):
+                call(list(words))
+        return str(stop.exception)
+
+
+class Merge(InProcess):
     def shards(self, *parts):
         for at, part in enumerate(parts):
             self.write(f"shard-{at}/results.json", json.dumps(part))
-        return self.tool("grade-merge", ARGS=" ".join(f"shard-{at}" for at in range(len(parts))), OUT="whole")
+        return [f"shard-{at}" for at in range(len(parts))]
 
     def test_shards_make_one_class(self):
-        code, said = self.shards(a_class("ben", (2, 2)), a_class("anna", (1, 2)))
+        code, said = self.tool("grade-merge", ARGS=" ".join(self.shards(a_class("ben", (2, 2)), a_class("anna", (1, 2)))), OUT="whole")
         self.assertEqual(code, 0, said)
         self.assertRegex(said, r"anna +50[^\n]*\n +ben")
         self.assertIn("anna", (self.root / "whole/class.html").read_text())
@@ -306,21 +326,18 @@ class Merge(Tree):
     def test_what_does_not_belong_together_is_refused(self):
         for other, why in ((a_class("b", (2, 3)), "shards 3 are missing"), (a_class("b", (1, 2)), "shards 2 are missing"),
                            (a_class("b", (2, 2), identity="j"), "another build"), (a_class("b", (2, 2), complete=False), "not complete")):
-            code, said = self.shards(a_class("anna", (1, 2) if other["shard"][1] == 2 else (1, 3)), other)
-            self.assertEqual(code, 2)
-            self.assertIn(why, said)
+            self.assertIn(why, self.refused(command.merge, *self.shards(a_class("anna", (1, 2) if other["shard"][1] == 2 else (1, 3)), other)))
 
 
-class Options(Tree):
+class Options(InProcess):
     def test_what_grading_refuses_before_anything_is_built(self):
         (self.root / "class/anna").mkdir(parents=True)
-        self.write("checks/grading/weights.json", base.load_text(points.Weights().path))
-        for environment, why in (({}, "which hand-ins?"), ({"SUBMISSIONS": "nowhere"}, "is no folder"), ({"SHARD": "3/2"}, "is no shard"),
-                                 ({"LESSONS": "99"}, "no lesson '99'"), ({"ARGS": "--fast"}, "does not know"), ({"ARGS": "--deadline never"}, "is no time"),
-                                 ({"SUBMISSIONS": "class"}, "cannot be compared with its commit")):
-            code, said = self.tool("grade", **dict({"SUBMISSIONS": "class"} if environment else {}, **environment))
-            self.assertEqual(code, 2)
-            self.assertIn(why, said)
+        self.write("checks/grading/weights.json", base.load_text(TOOL.parents[1] / "checks/grading/weights.json"))
+        for words, environment, why in (((), {"SUBMISSIONS": ""}, "which hand-ins?"), ((), {"SUBMISSIONS": "nowhere"}, "is no folder"),
+                                        ((), {"SHARD": "3/2"}, "is no shard"), ((), {"LESSONS": "99"}, "no lesson '99'"),
+                                        (("--fast",), {}, "does not know"), (("--deadline", "never"), {}, "is no time"),
+                                        ((), {}, "cannot be compared with its commit")):
+            self.assertIn(why, self.refused(command.grade, *words, **dict({"SUBMISSIONS": "class"}, **environment)))
 
 
 class HandOut(unittest.TestCase):
@@ -361,7 +378,6 @@ class HandOut(unittest.TestCase):
         for _ in range(3):
             code, said = self.tool("hint", "04")
         self.assertEqual((code, "ask your instructor" in said), (0, True), said)
-        self.assertIn("open: 04.1 04.2 04.3", self.tool("status")[1])
         code, said = self.tool("run", "04")
         self.assertEqual((code, "a student's copy of the workbook has no `run`" in said), (2, True), said)
         self.assertNotIn("make break", base.load_text(self.out / "Makefile"))
@@ -400,6 +416,89 @@ class Late(Tree):
         path = self.write("class.csv", "\ufeffname,mail,late\nanna,a@b,\n ben ,,by a day\n")
         self.assertEqual(command.roster(path), {"anna": "", "ben": "by a day"})
         self.assertRaisesRegex(base.Stop, "cannot be read", command.roster, self.root / "nowhere.csv")
+
+
+class Sandboxed:
+    """In a sandbox's place."""
+    stopping = False
+    __str__ = lambda self: "a sandbox"
+
+
+class Memory(unittest.TestCase):
+    """What has been judged is not judged again, unless it was cut short or something in it has changed."""
+
+    def test_a_verdict_is_kept_by_its_text_and_the_harness(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one, calls = judge.Judge(Sandboxed(), Path(folder), "harness"), []
+            one.judge = lambda lesson, text: (calls.append(text), judge.Verdict("right", cases=[judge.Case("a", "passed")]))[1]
+            first = one.verdict(LESSON, "text")
+            self.assertEqual((one.verdict(LESSON, "text"), calls), (first, ["text"]))
+            one.verdict(LESSON, "another text")
+            next(Path(folder).iterdir()).write_text("{cut sho")
+            one.harness = "another"
+            one.verdict(LESSON, "text")
+            self.assertEqual(calls, ["text", "another text", "text"])
+            one.sandbox.stopping = True
+            one.verdict(LESSON, "interrupted")
+            self.assertEqual(len(list(Path(folder).iterdir())), 3)
+
+
+class Running(unittest.TestCase):
+    """A class of three, judged by a stand-in."""
+
+    def graded(self, stand_in):
+        run = command.Class.__new__(command.Class)
+        run.chosen, run.late, run.until, run.found, run.failed, run.done = [LESSON], {}, None, {}, [], 0
+        run.weights, run.sandbox, run.judge = points.Weights(), Sandboxed(), None
+        run.handins = [handins.HandIn(name, None, {NAME: handins.File(name)}) for name in ("anna", "ben", "cleo")]
+        self.addCleanup(setattr, command, "judge_file", command.judge_file)
+        command.judge_file = stand_in
+        before, os.environ["JOBS"] = os.environ.get("JOBS"), "1"
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                whole = run.run()
+        finally:
+            os.environ.pop("JOBS") if before is None else os.environ.update(JOBS=before)
+        return whole, {handin: found["what"] for (handin, _), found in run.found.items()}, run.failed
+
+    def names(self, found):
+        return {slug[:-9]: what for slug, what in found.items()}
+
+    def test_an_interruption_keeps_what_is_done(self):
+        def judged(_, lesson, text):
+            if text == "ben":
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.3)
+            return result()
+
+        whole, found, _ = self.graded(judged)
+        self.assertFalse(whole)
+        self.assertEqual(self.names(found)["anna"], "right")
+        self.assertNotIn("cleo", self.names(found))
+
+    def test_what_goes_wrong_here_is_no_verdict_and_ends_nothing(self):
+        def judged(_, lesson, text):
+            if text == "ben":
+                raise ValueError("a defect of the tool")
+            return result()
+
+        whole, found, failed = self.graded(judged)
+        self.assertEqual((whole, self.names(found)), (True, {"anna": "right", "ben": "not graded", "cleo": "right"}))
+        self.assertIn("a defect of the tool", failed[0])
+
+    def test_what_the_machine_was_too_busy_for_is_judged_again(self):
+        tries = []
+
+        def judged(_, lesson, text):
+            tries.append(text)
+            if text == "cleo" or tries == ["anna"]:
+                raise Unjudged("stopped after 9 s")
+            return result()
+
+        whole, found, failed = self.graded(judged)
+        self.assertEqual(tries, ["anna", "ben", "cleo", "anna", "cleo"])
+        self.assertEqual((whole, self.names(found)), (True, {"anna": "right", "ben": "right", "cleo": "not graded"}))
+        self.assertEqual(failed, [f"cleo, {NAME}: error: stopped after 9 s"])
 
 
 class Recipes(unittest.TestCase):

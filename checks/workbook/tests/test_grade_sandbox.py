@@ -20,8 +20,8 @@ from workbook.grading import command, compiler, examples, handins, harness, judg
 from workbook.grading.sandbox import Limits, Outcome, Sandbox, Usage, passed
 from workbook.lessons import exercise_text, lessons
 
-SOME = ("half_done", "other_words", "plain_loads", "forged_launch", "includes_a_secret", "ptx_include", "link_to_the_worked_file", "one_gigabyte",
-        "latin_1", "two words,\na new line and <script>alert(1)<")
+# Of each kind of verdict, the one that costs least: TODO open, right, point missed, wrong in host code and alone, does not compile, unreadable.
+SOME = ("half_done", "worked_01", "lesson_before", "forged_launch", "includes_a_secret", "link_to_the_worked_file")
 ALL = bool(os.environ.get("ALL"))
 
 
@@ -31,8 +31,8 @@ class Limited(unittest.TestCase):
     def setUp(self):
         self.sandbox = Sandbox()
 
-    def run_in(self, script, cpu_s=5, wall_s=20, **limits):
-        return self.sandbox.run(["bash", "-c", script], Limits(cpu_s=cpu_s, wall_s=wall_s, **limits))
+    def run_in(self, script, **limits):
+        return self.sandbox.run(["bash", "-c", script], Limits(**dict({"cpu_s": 5, "idle_s": 10}, **limits)))
 
     def test_it_sees_the_system_and_nothing_else(self):
         done = self.run_in(f"ls /; ls '{base.ROOT}' /root /home /etc/passwd; echo $HOME; env | wc -l")
@@ -50,12 +50,7 @@ class Limited(unittest.TestCase):
 
     def test_a_process_that_never_ends(self):
         self.assertIn("of CPU time", self.run_in("while :; do :; done", cpu_s=1).why)
-        self.assertIn("stopped after 1 s", self.run_in("sleep 100", wall_s=1).why)
-
-    def test_a_busy_machine_makes_nobody_late(self):
-        late = lambda queued_s: passed(Usage(), Limits(wall_s=10), 25, queued_s)
-        self.assertEqual((late(16), late(14)), ("", "stopped after 10 s"))
-        self.assertEqual(passed(Usage(), Limits(wall_s=10), 1000, 995), "stopped after 10 s")
+        self.assertIn("of waiting for nothing", self.run_in("sleep 100", idle_s=0.3).why)
 
     def test_output_without_end(self):
         done = self.run_in("yes", output=1 << 20)
@@ -67,13 +62,13 @@ class Limited(unittest.TestCase):
         self.assertLessEqual(int(done.output.split()[0]), 16 << 10)
 
     def test_processes_without_end(self):
-        done = self.run_in("b() { b | b & }; b; sleep 2; echo here", cpu_s=20)
+        done = self.run_in("b() { b | b & }; b; sleep 0.5; echo here", cpu_s=20)
         self.assertTrue(done.why or done.output == b"here\n", done)
         left = [p for p in os.listdir("/proc") if p.isdigit() and "b() { b" in command_line(p)]
         self.assertEqual(left, [])
 
     def test_memory_without_end(self):
-        self.assertTrue(self.run_in("x=$(head -c 400000000 /dev/zero | tr '\\0' x); echo here", memory=100 << 20).why)
+        self.assertTrue(self.run_in("x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo here", memory=30 << 20).why)
 
     def test_without_the_sandbox_there_is_a_refusal(self):
         before, os.environ["PATH"] = os.environ["PATH"], "/nowhere"
@@ -106,9 +101,8 @@ class Recording:
 class Shared(unittest.TestCase):
     def test_no_command_writes_where_another_hand_in_without_a_sandbox_would_write(self):
         sandbox, source = Recording(), Path("/elsewhere/04_tma_single_stage.cu")
-        build.prepare("solutions.04_tma_single_stage.emu", "launch_claim")
         for make in (lambda: compiler.to_ptx(sandbox, source), lambda: compiler.assembled(sandbox, source.parent),
-                     lambda: compiler.launches(sandbox, source, [["--m", "8"]])):
+                     lambda: compiler.with_launches(sandbox, source, [["--m", "8"]])):
             with contextlib.suppress(compiler.Refused, Stop):
                 make()
         self.assertIn("claim", " ".join(sandbox.words))
@@ -120,9 +114,9 @@ class Judged(unittest.TestCase):
     def setUpClass(cls):
         cls.made = [e for e in examples.recipes() if ALL or e.name in SOME]
         names = {e.lesson for e in cls.made} | ({lesson.name for lesson in lessons()} if ALL else set())
-        build.prepare(*(t for n in names for t in (f"solutions.{n}.emu", f"check.lesson.{n}")), "launch_claim")
-        cls.folder = tempfile.TemporaryDirectory(prefix="workbook.")
         chosen = [lesson for lesson in lessons() if lesson.name in names]
+        command.build_all(chosen)
+        cls.folder = tempfile.TemporaryDirectory(prefix="workbook.")
         cls.judge = judge.Judge(Sandbox(slots=1), Path(cls.folder.name, "judged"), harness.identity(chosen))
         cls.weights = points.Weights()
 
@@ -163,6 +157,7 @@ class Judged(unittest.TestCase):
                     self.assertTrue(any(i in said for i in [*bug.expect.ids, "deadlock", judge.HOST_CASE]), said)
 
 
+@unittest.skipUnless(ALL, "ALL=1: a run of `make grade` that is interrupted (test_grade.py has its parts)")
 class Interrupted(unittest.TestCase):
     """Ctrl-C keeps what is judged, and the same command goes on."""
 

@@ -145,79 +145,116 @@ void syntax_error(const std::vector<std::string>& lines, int line, int column, c
   throw Fault(f);
 }
 
-std::vector<Token> tokenize(const std::string& text, const std::vector<std::string>& lines) {
-  std::vector<Token> tokens;
-  tokens.reserve(text.size() / 4);
-  size_t i = 0, line_start = 0;
-  int line = 1;
-  const size_t n = text.size();
-  auto at = [&](size_t k) { return k < n ? text[k] : '\0'; };
-  while (i < n && text[i]) {
-    char c = text[i];
-    if (c == '\n') {
-      ++line;
-      line_start = ++i;
-      continue;
-    }
-    if (c == ' ' || (c >= '\t' && c <= '\r')) {
-      ++i;
-      continue;
-    }
-    if (c == '/' && at(i + 1) == '/') {
-      while (i < n && text[i] != '\n') ++i;
-      continue;
-    }
-    if (c == '/' && at(i + 1) == '*') {
-      const int begin = line, column = static_cast<int>(i - line_start) + 1;
-      for (i += 2; i < n && !(text[i] == '*' && at(i + 1) == '/'); ++i)
-        if (text[i] == '\n') ++line, line_start = i + 1;
-      if (i >= n) syntax_error(lines, begin, column, "this comment never ends");
-      i += 2;
-      continue;
-    }
-    Token t;
-    t.line = line;
-    t.column = static_cast<int>(i - line_start) + 1;
-    if (c == '%' && !in_word(at(i + 1))) {  // the remainder, not a register
-      t.kind = Token::Kind::punct;
-      t.text = "%";
-      ++i;
-    } else if (starts_word(c) && !(c == '.' && is_digit(at(i + 1)))) {
-      size_t begin = i;
-      const bool directive = c == '.';  // ".reg.b32" is two words
-      while (i < n && !(directive && i > begin && text[i] == '.') &&
-             (in_word(text[i]) || (text[i] == ':' && at(i + 1) == ':' && i + 2 < n))) {
-        if (text[i] == ':') ++i;
-        ++i;
+namespace {
+
+// Goes through the text once. A character behind its end reads as '\0'; one in it ends the text.
+class Lexer {
+ public:
+  Lexer(const std::string& text, const std::vector<std::string>& lines) : text_(text), lines_(lines) {}
+
+  std::vector<Token> all() {
+    std::vector<Token> tokens;
+    tokens.reserve(text_.size() / 4);
+    for (skip_blanks(); at(i_); skip_blanks()) tokens.push_back(next());
+    Token end;
+    end.line = line_;
+    tokens.push_back(end);
+    return tokens;
+  }
+
+ private:
+  char at(size_t k) const { return k < text_.size() ? text_[k] : '\0'; }
+  int column() const { return static_cast<int>(i_ - line_start_) + 1; }
+
+  void step() {
+    if (text_[i_++] == '\n') ++line_, line_start_ = i_;
+  }
+  void skip_blanks() {
+    for (;;) {
+      const char c = at(i_);
+      if (c == ' ' || (c >= '\t' && c <= '\r')) {
+        step();
+      } else if (c == '/' && at(i_ + 1) == '/') {
+        i_ = std::min(text_.find('\n', i_), text_.size());
+      } else if (c == '/' && at(i_ + 1) == '*') {
+        skip_comment();
+      } else {
+        return;
       }
+    }
+  }
+  void skip_comment() {
+    const int begin = line_, column = this->column();
+    const size_t end = text_.find("*/", i_ + 2);
+    if (end == std::string::npos) syntax_error(lines_, begin, column, "this comment never ends");
+    while (i_ < end + 2) step();
+  }
+
+  Token next() {
+    Token t;
+    t.line = line_;
+    t.column = column();
+    const char c = at(i_);
+    const bool number = is_digit(c) || (c == '.' && is_digit(at(i_ + 1)));
+    const bool remainder = c == '%' && !in_word(at(i_ + 1));  // not a register
+    if (number) {
+      read_number_token(&t);
+    } else if (starts_word(c) && !remainder) {
       t.kind = Token::Kind::word;
-      t.text = text.substr(begin, i - begin);
-    } else if (is_digit(c) || (c == '.' && is_digit(at(i + 1)))) {
-      const size_t end = std::find_if_not(text.begin() + i, text.end(), in_number) - text.begin();
-      const size_t bytes = read_number(text.substr(i, std::min(end - i, kLongestNumber)), &t);
-      if (bytes == 0 || in_word(at(i + bytes)))
-        syntax_error(lines, line, t.column, "this is no number that PTX knows (PTX ISA 4.5)");
-      i += bytes;
+      t.text = text_.substr(i_, word_length());
+      i_ += t.text.size();
     } else if (c == '"') {
-      size_t end = i + 1;
-      while (end < n && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-      if (end >= n) syntax_error(lines, line, t.column, "this string never ends");
-      t.kind = Token::Kind::string;
-      t.text = unescaped(text.substr(i + 1, end - i - 1));
-      i = end + 1;
-    } else if (std::strchr("{}[]()<>,;:@!|+-=&*/~^?", c)) {
+      read_string(&t);
+    } else if (remainder || std::strchr("{}[]()<>,;:@!|+-=&*/~^?", c)) {
       t.kind = Token::Kind::punct;
       t.text = std::string(1, c);
-      ++i;
+      ++i_;
     } else {
-      syntax_error(lines, line, t.column, "unexpected character " + shown(c));
+      syntax_error(lines_, line_, t.column, "unexpected character " + shown(c));
     }
-    tokens.push_back(std::move(t));
+    return t;
   }
-  Token end;
-  end.line = line;
-  tokens.push_back(end);
-  return tokens;
+
+  // ".reg.b32" is two words, "shared::cta" one.
+  size_t word_length() const {
+    const bool directive = at(i_) == '.';
+    size_t end = i_;
+    while (!(directive && end > i_ && at(end) == '.')) {
+      if (in_word(at(end)))
+        ++end;
+      else if (at(end) == ':' && at(end + 1) == ':' && end + 2 < text_.size())
+        end += 2;
+      else
+        break;
+    }
+    return end - i_;
+  }
+  void read_number_token(Token* t) {
+    const size_t end = std::find_if_not(text_.begin() + i_, text_.end(), in_number) - text_.begin();
+    const size_t bytes = read_number(text_.substr(i_, std::min(end - i_, kLongestNumber)), t);
+    if (bytes == 0 || in_word(at(i_ + bytes)))
+      syntax_error(lines_, line_, t->column, "this is no number that PTX knows (PTX ISA 4.5)");
+    i_ += bytes;
+  }
+  void read_string(Token* t) {
+    size_t end = i_ + 1;
+    while (end < text_.size() && text_[end] != '"') end += text_[end] == '\\' ? 2 : 1;
+    if (end >= text_.size()) syntax_error(lines_, line_, t->column, "this string never ends");
+    t->kind = Token::Kind::string;
+    t->text = unescaped(text_.substr(i_ + 1, end - i_ - 1));
+    i_ = end + 1;
+  }
+
+  const std::string& text_;
+  const std::vector<std::string>& lines_;
+  size_t i_ = 0, line_start_ = 0;
+  int line_ = 1;
+};
+
+}  // namespace
+
+std::vector<Token> tokenize(const std::string& text, const std::vector<std::string>& lines) {
+  return Lexer(text, lines).all();
 }
 
 }  // namespace emu
