@@ -1,6 +1,6 @@
 """Runs the micro-benchmarks that were recorded on an H200 under the emulator's timed schedule, and writes plots/data/emulator-times.csv.
 
-They are the same program, checks/bench/hopper_times.cu. BUILD_DIR names the build folder.
+They are one program, checks/bench/hopper_times.cu. BUILD_DIR names the build folder.
 Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 it is of another toolkit.
 """
 
@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "checks"))
 from data import load, newest
 from emulated import run_script, toolkit
+from workbook import build
 from workbook.base import BUILD, OK, Stop
 from workbook.run import run
 
@@ -22,8 +23,7 @@ PROGRAM = BUILD / "bench" / "hopper_times.emu"
 
 def rows():
     """A row for each benchmark that is recorded and that takes cycles of an SM."""
-    if not PROGRAM.exists():
-        raise Stop(f"there is no {PROGRAM}", ("try", "make predict-times"))
+    build.prepare("bench.hopper_times.emu")
     done = run([PROGRAM], 300, merge=False, EMU_SCHEDULE="timed", EMU_CHECK="off")
     if done.code != OK:
         raise Stop(f"{PROGRAM.name} {done.ended()}", ("why", done.output.strip()[-300:]))

@@ -36,7 +36,7 @@
 namespace {
 
 using lab::bf16;
-int wanted_samples = 15;  // 1 on the emulator, where the same launch takes the same cycles
+int wanted_samples = 15;   // 1 on the emulator, where the same launch takes the same cycles
 constexpr int kLaps = 64;  // repetitions inside a kernel whose mean is taken
 
 struct Row {
@@ -385,7 +385,8 @@ __global__ void shared_stores(int stride, long long* ticks) {
 #pragma unroll 1
   for (int i = 0; i < kLaps; ++i) {
 #pragma unroll
-    for (int j = 0; j < kUnrolled; ++j) asm volatile("st.volatile.shared.u32 [%0], %1;" ::"r"(at), "r"(i) : "memory");
+    for (int j = 0; j < kUnrolled; ++j)
+      asm volatile("st.volatile.shared.u32 [%0], %1;" ::"r"(at), "r"(i) : "memory");
   }
   __syncthreads();
   if (threadIdx.x == 0) *ticks = clock64() - start;
