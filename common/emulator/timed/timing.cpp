@@ -204,8 +204,9 @@ bool Timing::step() {
   }
   Warp& issuer = *event.op->warp;
   end_ = std::max(end_, now_);
-  // A phase that it completes is told of. Its groups are those of its warp; but wgmma.wait_group waits for all four of a warpgroup.
-  signalled_ = event.op->kind == AsyncOp::Kind::wgmma;
+  // A phase that it completes is told of. Its groups are those of its warp; but wgmma.wait_group waits for all four of a
+  // warpgroup, and what some wait for no event tells.
+  signalled_ = aloof_ || event.op->kind == AsyncOp::Kind::wgmma;
   if (event.read_only)
     machine_.engine->advance(*event.op);
   else
@@ -301,10 +302,10 @@ void Timing::wake_blocked(double since, const Cluster* only) {
 
 // A warp, or an operation of it, has acted. Barriers and their phases concern its cluster.
 void Timing::wake_after(Warp& actor, double since) {
-  if (aloof_ || (polling_ && effects_seen_ != machine_.effects))
+  if (signalled_)
+    wake_blocked(since, aloof_ ? nullptr : actor.cta.cluster);
+  else if (polling_ && effects_seen_ != machine_.effects)
     wake_blocked(since);
-  else if (signalled_)
-    wake_blocked(since, actor.cta.cluster);
 }
 
 // ---- warps
