@@ -1,5 +1,5 @@
 // What the timed schedule knows of an H200, in cycles of an SM where nothing else is said. Each number has its source:
-//   times     a row of plots/data/nvidia-h200-times-2026-11-30.csv, which checks/bench/hopper_times.cu records
+//   times     a row of plots/data/nvidia-h200-times-2026-12-01.csv, which checks/bench/hopper_times.cu records
 //   counters  a row of plots/data/nvidia-h200-counters-2026-11-30.csv
 //   fit       chosen so that the recorded ladder comes out; there is no measurement of it alone
 #pragma once
@@ -17,13 +17,15 @@ constexpr double kTryWait = 34;        // times: mbarrier_open, less the loop ar
 constexpr double kArrive = 9;          // times: mbarrier_arrive
 constexpr double kProxyFence = 20;     // times: proxy_fence_128, less the store
 constexpr double kCopyIssue = 30;      // of a bulk copy, for the thread that asks for it. Fit.
-constexpr double kSharedLatency = 30;  // of ld.shared. Fit.
-constexpr double kSharedBytes = 128;   // of shared memory per cycle: 32 banks of 4 bytes
+// Of ld.shared. Fit. Then a pass for each word that a bank has to give: times, shared_load_stride_*, shared_store_stride_*.
+constexpr double kSharedLatency = 30;
 
 // ---- waits: from what ends them to the next instruction
 constexpr double kWakeMbarrier = 60;  // times: mbarrier_round_trip / 2, less the arrival and the branch
 constexpr double kWakeBarrier = 18;   // times: syncthreads_256
 constexpr double kWakeCluster = 290;  // times: cluster_barrier_2
+// What barrier.cluster.arrive takes longer where it releases stores. times: cluster_barrier_2_384_bulk_stores less _relaxed
+constexpr double kReleaseBehindStores = 763;
 constexpr double kWakeGroup = 20;     // wait_group of any kind. Fit.
 
 // ---- tensor core

@@ -33,6 +33,30 @@ unsigned sectors_of(const AccessEvent& e) {
   return count;
 }
 
+// Cycles of shared memory for an access: so many lanes as have 128 bytes in all are served at once, if no two of them want
+// different words of one bank.
+unsigned passes_of(const AccessEvent& e) {
+  const uint32_t words = std::max<uint32_t>(1, e.bytes / 4), lanes = std::max<uint32_t>(1, 32 / words);
+  unsigned passes = 0;
+  for (uint32_t first = 0; first < 32; first += lanes) {
+    std::array<uint64_t, 32> wanted[32];
+    std::array<uint8_t, 32> count = {};
+    unsigned most = 0;
+    for (uint32_t lane = first; lane < std::min(32u, first + lanes); ++lane) {
+      if (!(e.mask >> lane & 1)) continue;
+      for (uint32_t i = 0; i < words; ++i) {
+        const uint64_t word = e.addr[lane] / 4 + i;
+        const size_t bank = word % 32;
+        const auto begin = wanted[bank].begin(), end = begin + count[bank];
+        if (count[bank] < 32 && std::find(begin, end, word) == end) wanted[bank][count[bank]++] = word;
+        most = std::max<unsigned>(most, count[bank]);
+      }
+    }
+    passes += most;
+  }
+  return passes;
+}
+
 }  // namespace
 
 std::string Summary::json() const {
@@ -161,6 +185,17 @@ void Timing::on_cta_end(Cta& cta) {
     if (w->blocked) forget_blocked(*w);
   }
   ctas_.erase(&cta);
+}
+
+// An arrival that releases to the cluster has to see the warp's stores to their end.
+void Timing::on_bar_arrive(Warp& warp, const Inst& in, uint32_t, uint32_t, uint64_t, bool release) {
+  WarpTime& w = time_of(warp);
+  if (release && in.action == Action::cluster_barrier && w.stored) {
+    w.clock += kReleaseBehindStores;
+    w.stored = false;
+    now_ = w.clock;
+  }
+  signal();
 }
 
 void Timing::on_exit(Warp&, const Inst&, uint32_t) {
@@ -381,11 +416,12 @@ void Timing::on_access(Warp& warp, const Inst& in, const AccessEvent& e) {
   WarpTime& w = time_of(warp);
   double ready = 0;
   if (e.space == Space::shared) {
-    w.sm->shared = std::max(w.sm->shared, w.clock) + __builtin_popcount(e.mask) * e.bytes / kSharedBytes;
+    w.sm->shared = std::max(w.sm->shared, w.clock) + passes_of(e);
     ready = std::max(w.clock + kSharedLatency, w.sm->shared);
   } else {
     const unsigned sectors = sectors_of(e);
     if (e.kind == AccessKind::write) {
+      w.stored = true;
       double& busy = w.sm->plain_stores;
       busy = std::max(busy, w.clock) + sectors * kStoreSector;
       w.clock = std::max(w.clock, busy - kStoreQueue);
@@ -486,6 +522,7 @@ void Timing::issue_store(AsyncOp& op, WarpTime& w) {
     w.store_asked = w.clock;
     w.store_read = w.sm->store + kStoreRead;
     w.store_source = source;
+    w.stored = true;
   }
   schedule(op, w.store_read, true);
   schedule(op, w.store_read + kStoreLatency);

@@ -54,7 +54,7 @@ class Timing final : public Observer, public Timekeeper {
   void on_exit(Warp&, const Inst&, uint32_t mask) override;
   void on_instruction(Warp&, const Inst&) override;
   void on_access(Warp&, const Inst&, const AccessEvent&) override;
-  void on_bar_arrive(Warp&, const Inst&, uint32_t, uint32_t, uint64_t, bool) override { signal(); }
+  void on_bar_arrive(Warp&, const Inst&, uint32_t, uint32_t, uint64_t, bool release) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override { signal(); }
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t, Mbarrier&, uint64_t, bool result, bool) override;
   void on_group_wait(Warp&, const Inst&, uint32_t, GroupKind, uint32_t, bool) override;
@@ -93,6 +93,7 @@ class Timing final : public Observer, public Timekeeper {
     double copy_wait_begin = 0, copy_wait_end = 0;  // the last wait for a copy
     double last_chunk = 0;                          // cp.async: the last one lands
     double last_result = 0;                         // of a load: the last register is there
+    bool stored = false;                            // to global memory, and not released since to the cluster
     std::vector<float> result_at;                   // by slot of the frame
     // The last store that was asked for.
     const Inst* store = nullptr;
