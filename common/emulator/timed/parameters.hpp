@@ -60,8 +60,8 @@ constexpr double kChunkBytesPerCycle = 50.5;  // of the share, by cp.async. Fit:
 constexpr double kLoadBytes =
     39.5;  // of the port, by ld.global. Fit: lesson 01. times: 31, load_store_l2_8x128 less _1x128
 constexpr double kLoadLatency = 315;  // cp.async or ld.global that hits L2. times: load_store_l2_1x128
-// st.global writes a sector of 32 bytes, or a part of it, in so many cycles. Fit: the end of a tile in lesson 07 beside 08.
-constexpr double kStoreSector = 2.4;
+// st.global writes a sector of 32 bytes, or a part of it, in so many cycles. times: store_rows_128_132ctas
+constexpr double kStoreSector = 3.1;
 constexpr double kStoreQueue = 300;  // cycles of stores that a warp does not wait for. Fit.
 
 // ---- CTAs
