@@ -43,6 +43,8 @@ TEST_CASE("registers move: every warp executes setmaxnreg, and the sums fit") {
   expect_stat(run, "setmaxnreg.warps", warps, "every warp of a warpgroup executes setmaxnreg");
   expect_stat(run, "setmaxnreg.registers", 1, 65536,
               "all warps of a CTA together have no more than an SM has");
+  expect_stat(run, "wgmma.registers", 65536 / (32 * warps) + 1, 255,
+              "the threads that multiply have more registers than they were launched with");
 }
 
 TEST_SUITE("project") {

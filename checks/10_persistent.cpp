@@ -43,6 +43,15 @@ TEST_CASE("every stage is handed back, also the last one of a tile") {
               "the producer arrives once per K tile, and every consumer warp in both CTAs");
 }
 
+TEST_CASE("the result of a tile leaves behind the products of the next") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({kManyTiles, kFewSms});
+  // Two rounds of three have a next one, whose two K tiles hide a block of 16 x 64 each, or more.
+  const double warps = 8 * run.consumer_threads() / 32;
+  expect_stat(run, "stores.behind_product", 2 * 2 * warps, run.stat("tensor.store.issued"),
+              "a warp stores a tile while its next product is in flight");
+}
+
 TEST_SUITE("project") {
   TEST_CASE("no more CTAs start than the rounds need") {
     NEEDS_EMULATOR();

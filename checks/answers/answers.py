@@ -15,12 +15,13 @@ checks/answers/NN_name.txt holds the answers to solutions/NN_name.cu, in blocks 
   cure    followed by - and +: what the 'try' line asks for, as an edit of the wrong program. It is then right.
 
 Commands: test NN [NAME]   those of one lesson, or one of them
-          rate             all lessons, and how many are named
+          rate             all lessons: how many are named, and how many lines a check prints of one
           show NN NAME     what is said of one
 """
 
 import os
 import re
+import statistics
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ from workbook.program import DoesNotCompile, make  # noqa: E402
 FOLDER = Path(__file__).resolve().parent
 KEYS = ("answer", "about", "expect", "says", "with", "run", "more", "cure")
 SCHEDULES = ("in-order", "late")
+AROUND = 8  # lines of `make check-NN` around a report: the file, the command that runs it again, the cases
 
 
 @dataclass
@@ -174,16 +176,19 @@ def main(words):
     answers = chosen(wanted, name, every)
     if not answers:
         raise Stop("there is no such answer", ("where", f"{wanted} {name}"))
-    named = 0
+    named, lines = 0, []
     for answer in answers:
         said, done = judge(answer)
         named += not said
+        source = BUILD / "answers" / answer.program.name / f"{answer.name}.cu"
+        printed = "\n".join(report.body(done, source)) if done else ""
+        lines.append(AROUND + printed.count("\n") + 1)
         print(f"{answer.label:<40} {'named' if not said else said}")
         if command == "show" and done:
-            source = BUILD / "answers" / answer.program.name / f"{answer.name}.cu"
-            print("\n".join(report.body(done, source)) or done.output)
+            print(printed or done.output)
         sys.stdout.flush()
-    print(f"{named} of {len(answers)} answers have their cause named")
+    print(f"{named} of {len(answers)} answers have their cause named, {sum(bool(a.cure) for a in answers)} with a cure that is right")
+    print(f"a check prints {statistics.median(lines):g} lines of one in the middle, at most {max(lines)}")
     return OK if named == len(answers) or command != "test" else WRONG
 
 

@@ -63,6 +63,7 @@ struct Kernel {
     return 16 * step;
   };  // the descriptor's step along K
   bool swap_matrices = false, keep_accumulators = false, fill = true, transpose_a = false;
+  bool exchange_quarters = false;  // of 16 x 16 elements of C
   double stride_a = 1;
   bool transposed_b = false;
   int more_tiles = 0;
@@ -122,7 +123,9 @@ std::vector<uint16_t> run(const World& w, const Kernel& kernel) {
       for (int r = 0; r < s.bm; ++r)
         for (int j = 0; j < s.bn; ++j) {
           const int block = j / 64 * 64, chunk = kernel.write_c(r, j % 64 / 8);
-          out[r * s.bn + block + (chunk ^ r % 8) * 8 + j % 8] = acc[r * s.bn + j];
+          const int up = kernel.exchange_quarters ? (r & ~8) | (j & 8) : r;
+          const int left = kernel.exchange_quarters ? (j & ~8) | (r & 8) : j;
+          out[r * s.bn + block + (chunk ^ r % 8) * 8 + j % 8] = acc[up * s.bn + left];
         }
       const std::pair<int, int> tile = kernel.tile_at(row0, col0), at = kernel.c_at(tile.first, tile.second);
       for (int r = 0; r < s.bm; ++r)
@@ -221,6 +224,8 @@ const Row kMistakes[] = {
      [](Kernel& k) { k.write_c = [](int, int c) { return c; }; }},
     {"output-swizzle-of-64-bytes", "row % 4 in the tile of C", true,
      [](Kernel& k) { k.write_c = [](int r, int c) { return c ^ r % 4; }; }},
+    {"output-quarters-exchanged", "the second and the third matrix of stmatrix exchanged", false,
+     [](Kernel& k) { k.exchange_quarters = true; }},
     {"output-swizzle-of-32-bytes", "row % 2 in the tile of C", true,
      [](Kernel& k) { k.write_c = [](int r, int c) { return c ^ r % 2; }; }},
     {"a-rows-repeated", "the descriptor of A without the second warpgroup's rows", true,

@@ -133,6 +133,36 @@ UNARIES(DEFINE_UNARY)
 BINARIES(DEFINE_BINARY)
 TERNARIES(DEFINE_TERNARY)
 
+// A reduction on a cell that holds the first operand; what the cell holds then.
+__device__ u64 cells[1024];
+#define ATOMIC(id, T, c, space, name)                                                                     \
+  struct id {                                                                                             \
+    __device__ static T of(T a, T b, T) {                                                                 \
+      __shared__ u64 of_block[128];                                                                       \
+      u64* global = &cells[threadIdx.x + blockIdx.x * blockDim.x];                                        \
+      u64* cell = space[0] == 's' ? &of_block[threadIdx.x] : global;                                      \
+      *reinterpret_cast<volatile T*>(cell) = a;                                                           \
+      if (space[0] == 's')                                                                                \
+        asm volatile(                                                                                     \
+            "red.shared." name " [%0], %1;" ::"r"(static_cast<u32>(__cvta_generic_to_shared(cell))), c(b) \
+            : "memory");                                                                                  \
+      else                                                                                                \
+        asm volatile("red.global." name " [%0], %1;" ::"l"(cell), c(b) : "memory");                       \
+      return *reinterpret_cast<volatile T*>(cell);                                                        \
+    }                                                                                                     \
+  };
+#define ATOMICS(X)                                              \
+  X(SharedAddF64, u64, "l", "shared", "add.f64", kF64)          \
+  X(GlobalAddF64, u64, "l", "global", "add.f64", kF64)          \
+  X(SharedAddF32, u32, "r", "shared", "add.f32", kF32)          \
+  X(GlobalAddF32, u32, "r", "global", "add.f32", kF32)          \
+  X(SharedAddF16, u16, "h", "shared", "add.noftz.f16", kF16)    \
+  X(GlobalAddF16, u16, "h", "global", "add.noftz.f16", kF16)    \
+  X(SharedAddBf16, u16, "h", "shared", "add.noftz.bf16", kBf16) \
+  X(GlobalAddBf16, u16, "h", "global", "add.noftz.bf16", kBf16)
+#define DEFINE_ATOMIC(id, T, c, space, name, values) ATOMIC(id, T, c, space, name)
+ATOMICS(DEFINE_ATOMIC)
+
 }  // namespace
 
 int main() {
@@ -142,4 +172,6 @@ int main() {
   UNARIES(SHOW_UNARY)
   BINARIES(SHOW_BINARY)
   TERNARIES(SHOW_TERNARY)
+#define SHOW_ATOMIC(id, T, c, space, name, values) show<id, T, T>("red." space "." name, 2, values);
+  ATOMICS(SHOW_ATOMIC)
 }

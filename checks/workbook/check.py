@@ -73,12 +73,6 @@ def compiled(lesson, choice, *targets):
                             (lesson.solution, lesson.program("emu")))
 
 
-def assembler(lesson, executor):
-    """What ptxas says of the student's kernel, found out beside the check; None where that is not known."""
-    ptx = lesson.program("emu", GROUP).with_suffix(".ptx")
-    return executor.submit(program.assemble, ptx) if ptx.exists() else None
-
-
 def case_names(lesson):
     """The names of a lesson's cases, without those about the project; the build has made their program."""
     done = run([checks_of(lesson), PROJECT, "--list-test-cases", "--no-version"], TRY_LIMIT_S, merge=False)
@@ -142,11 +136,11 @@ def judge(lesson, choice, every=False, beside=False):
     except program.DoesNotCompile as error:
         save_text(full_path(lesson), str(error))
         return Judgement("does not compile", compile_report.refusal(error, lesson.exercise))
-    with ThreadPoolExecutor(1) as executor:
-        assembled = assembler(lesson, executor) if choice.device == "emu" else None
+    ptx = lesson.program("emu", GROUP).with_suffix(".ptx")
+    with program.Assembling(ptx if choice.device == "emu" and ptx.exists() else None) as assembling:
         cases, left = run_cases(lesson, choice, every)
-        said = assembled.result() if assembled else ""
-    bad = next((c for c in cases if c.status == "failed"), None)
+        bad = next((c for c in cases if c.status == "failed"), None)
+        said = "" if bad else assembling.said()
     if bad is None:
         lines = compile_report.remarks(said, lesson.exercise)
         taken = reclaimed.rows(lesson, lesson.program("emu", GROUP), said) if beside and said else ()
@@ -191,14 +185,15 @@ def print_judgement(lesson, found):
     if found.verdict == "TODO open":
         print("" if isinstance(lesson, Elsewhere) else f"\n  stuck  make hint-{lesson.number}")
     if found.failed and found.verdict != "TODO open":
-        total = len(found.cases) + found.left
-        touched = "up to the first that failed" if found.left else f"{found.failed} of {total} failed"
         print(("\n" + paragraph("again", found.again) if found.again else "") + "\n" + paragraph("full", shown(full_path(lesson))))
-        print(paragraph("cases", touched))
+        label = "  cases  "
         for case in found.cases:
-            print(f"         {colour(f'{case.status:<8}', report.verdict_colour(case.status))} {case.name}")
+            print(f"{label}{colour(f'{case.status:<8}', report.verdict_colour(case.status))} {case.name}")
+            label = " " * 9
         if found.left:
             print(f"         not run  {found.left} more; all of them: ALL=1")
+        else:
+            print(f"         {found.failed} of {len(found.cases)} failed")
 
 
 # ---- what the last check has said

@@ -4,13 +4,16 @@ A source whose device code alone differs from that of a built program is compile
 (EMU_PTX): no host code is compiled, nothing is linked, and only a third of the time is spent.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import re
 import shlex
+import signal
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from workbook.base import BUILD, ROOT, Stop, disk_full, load_text, save_text, shown
@@ -175,6 +178,44 @@ def kernels(path):
     return set(KERNEL.findall(Path(path).read_bytes()))
 
 
+def without_device_code(text, source):
+    """The source as its host code sees it: the bodies of functions that are device code alone are empty, in as many lines."""
+    kept, last, places = [], 0, [m for m in PIECE.finditer(text) if not m[0].startswith(("//", "/*"))]
+    pieces, at = [m[0] for m in places], 0
+    while at < len(pieces):
+        end = signature_end(pieces, at)
+        if end:
+            at = skip_braces(pieces, end)
+            body = text[places[end].start():places[at - 1].end()]
+            kept += [text[last:places[end].start()], "{" + "\n" * body.count("\n") + "}"]
+            last = places[at - 1].end()
+        else:
+            at += 1
+    return f'#line 1 "{source}"\n' + "".join(kept) + text[last:]
+
+
+def make_halves(source, out, text, more, libraries):
+    """Compiles device code and host code at the same time, each without the other, and writes the program at `out`. False: the
+    host code cannot be compiled so; then nothing is there."""
+    half = out.with_suffix(".host.cu")
+    host_source = without_device_code(text, source)
+    if not half.exists() or load_text(half) != host_source:
+        save_text(half, host_source)
+    with ThreadPoolExecutor(2) as pool:
+        device = pool.submit(compile_file, source, out.with_suffix(".ptx"), "emu", text, more)
+        host = pool.submit(compile_file, half, half.with_suffix(".o"), "emu", host_source, more)
+        ptx = device.result()  # its compiler has seen all of the source
+        try:
+            made = host.result()
+        except DoesNotCompile:
+            return False
+    program = out.with_suffix(".host")
+    link(made, program, "emu", source, libraries)
+    save_text(out, f"#!/bin/sh\nEMU_PTX={shlex.quote(str(ptx))} exec {shlex.quote(str(program))} \"$@\"\n")
+    out.chmod(0o755)
+    return True
+
+
 def make(source, out, device="emu", right=None, text=None, more=(), libraries=()):
     """The runnable program of `source`, at `out`. right: (source, program) of a built one with whose host code it may run.
     more, libraries: further options of the compiler and the linker. Raises DoesNotCompile."""
@@ -186,6 +227,8 @@ def make(source, out, device="emu", right=None, text=None, more=(), libraries=()
             save_text(out, f"#!/bin/sh\nEMU_PTX={shlex.quote(str(ptx))} exec {shlex.quote(str(right[1]))} \"$@\"\n")
             out.chmod(0o755)
             return out
+    if device == "emu" and right and make_halves(source, out, text, more, libraries):
+        return out
     made = compile_file(source, out.with_suffix(f".{device}.o"), device, text, more)
     if device == "emu":
         save_text(out.with_suffix(".ptx"), ptx_of(made))
@@ -200,11 +243,32 @@ def kernels_of_program(path):
     return kernels(path) - kernels(linking()["LAB_HOST"])
 
 
+class Assembling:
+    """What ptxas says of a PTX file, found out beside what else is done; whoever leaves early does not wait for it."""
+
+    def __init__(self, ptx):
+        self.process = None
+        if ptx:
+            words = [linking()["NVCC"], "-arch=sm_90a", "-cubin", str(ptx), "-Xptxas", "-v", "-o", os.devnull]
+            with contextlib.suppress(OSError):
+                self.process = subprocess.Popen(safe(words, BUILD), cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                                start_new_session=True)
+
+    def __enter__(self):
+        return self
+
+    def said(self):
+        """Its resource report and remarks; '' where there is nothing to say."""
+        return self.process.communicate()[0].decode("utf-8", "replace") if self.process else ""
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate()
+
+
 def assemble(ptx):
     """What ptxas says of a PTX file: its resource report and remarks."""
-    try:
-        done = subprocess.run(safe([linking()["NVCC"], "-arch=sm_90a", "-cubin", str(ptx), "-Xptxas", "-v", "-o", os.devnull], BUILD),
-                              cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        return done.stdout.decode("utf-8", "replace")
-    except OSError:
-        return ""
+    with Assembling(ptx) as assembling:
+        return assembling.said()

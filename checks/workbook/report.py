@@ -38,15 +38,36 @@ def place(finding, source):
     return finding.get("file", ""), finding.get("line", 0)
 
 
+def caller(chain, file, line):
+    """The line of the same file that called the function in which (file, line) is; 0 where that is a kernel, or a lambda of one."""
+    mine = [frame for frame in chain if frame["file"] == str(file)]
+    at = next((i for i, frame in enumerate(mine) if frame["line"] == line), len(mine))
+    function = mine[at].get("function", "") if at < len(mine) else ""
+    if at + 1 >= len(mine) or "lambda" in function or "operator()" in function:
+        return 0
+    return mine[at + 1]["line"]
+
+
+def brief(text, source):
+    """Words of a report, with the student's source by its name alone."""
+    return short(text.replace(str(source), source.name) if source else text)
+
+
 def finding_lines(finding, source):
     """One finding: its id and cause, the lines of those who took part, why, and what to try."""
-    out = [colour(f"{finding['id']}: {short(finding['title'])}", RED if finding["severity"] == "error" else YELLOW), ""]
+    out = [colour(f"{finding['id']}: {brief(finding['title'], source)}", RED if finding["severity"] == "error" else YELLOW)]
     file, line = place(finding, source)
-    marked = snippet(file, line) if file else []
+    called = caller(finding.get("chain", []), file, line)
+    marked = snippet(file, line, 0 if called else CONTEXT) if file else []
     out += [f"  {shown(file)}:{line}", *marked] if marked else []
-    other = {"what": "the other side", "file": finding.get("other_file", ""), "line": finding.get("other_line", 0)}
+    out += ["  called from:", *snippet(file, called, 0)] if called else []
+    drawn = {(file, line), (file, called)}
+    other = {"what": "the other side", "file": finding.get("other_file", ""), "line": finding.get("other_line", 0),
+             "chain": finding.get("other_chain", [])}
     for part in [other, *finding.get("related", [])][:OTHERS]:
-        seen = snippet(part["file"], part["line"], 0) if part["file"] and (part["file"], part["line"]) != (file, line) else []
+        at = caller(part.get("chain", []), part["file"], part["line"]) or part["line"]
+        seen = snippet(part["file"], at, 0) if part["file"] and (part["file"], at) not in drawn else []
+        drawn.add((part["file"], at))
         if seen:
             out += [f"  {short(part['what'])}:" if part["file"] == file else f"  {short(part['what'])}, {shown(part['file'])}:", *seen]
     out.append("")
@@ -54,11 +75,13 @@ def finding_lines(finding, source):
     where = re.sub(r"^[^ ].*?:\d+(  |$)", "", where).strip() if marked else where
     seen = "" if finding.get("count", 1) == 1 else f"{finding['count']:,} times" + (
         f", in {finding['seen_in']}" if finding.get("seen_in") else "")
+    if where and seen:
+        where, seen = f"{where}; {'at least ' if finding.get('at_least') else ''}{seen}", ""
     section = finding.get("section", "")
     rule = finding.get("rule", "") + (f" ({'PTX ' if section[:1].isdigit() else ''}{section})" if section else "")
     rows = [("where", where), ("state", finding.get("state")), ("why", finding.get("why") or rule), ("try", finding.get("try")),
             ("seen", ("at least " if finding.get("at_least") else "") + seen if seen else "")]
-    return out + [paragraph(label, short(text)) for label, text in rows if text]
+    return out + [paragraph(label, brief(text, source)) for label, text in rows if text]
 
 
 def result_lines(output):
@@ -81,6 +104,29 @@ def own_lines(output, findings):
     return out
 
 
+REFUSED = re.compile(r"^[\w.-]+: ((?:[a-z]+-)+[a-z]+): (.+)$", re.M)
+CALLS = {"tensor-map-invalid": "cuTensorMapEncodeTiled"}
+
+
+def refused_lines(done, source):
+    """What a host call refused, as the library that was asked says it, at the call; [] where it says nothing."""
+    said = REFUSED.search(done.output)
+    if not said:
+        return []
+    rest = [line for line in done.output[said.end():].splitlines() if line.startswith("  ") and not line.startswith(HEADS)]
+    lines = load_text(source).splitlines() if source else []
+    calls = [i for i, line in enumerate(lines, 1) if said[1] in CALLS and re.search(rf"\b{CALLS[said[1]]}\s*\(", line)]
+    at = [f"  {shown(source)}:{calls[0]}", *snippet(source, calls[0])] if len(calls) == 1 else []
+    return [colour(f"{said[1]}: {said[2]}", RED), *at, "", *(paragraph("why", line.strip()) for line in rest)]
+
+
+def unstored(done):
+    """What a kernel stored that left no element of C."""
+    stores = done.stats.get("tensor.store.issued", 0) + done.stats.get("bulk.store.issued", 0)
+    return paragraph("why", f"{stores:,} bulk and tensor stores were issued" if stores else
+                     "no bulk or tensor store was issued: what is kept for later must leave before the last thread returns")
+
+
 def todo_lines(done, source):
     """The blank that is open, and nothing else."""
     said = done.result.get("classification") or next(iter(result_lines(done.output)), "a TODO is still open")
@@ -101,7 +147,13 @@ def body(done, source=None, printed=False):
         return [colour(f"no end within {done.limit_s:g} s", RED), *said]
     numbers = result_lines(done.output)
     if done.verdict == "wrong" and numbers:
-        return [colour(f"wrong numbers: {numbers[0]}", RED), *numbers[1:9]]
+        said = [colour(f"wrong numbers: {numbers[0]}", RED), *numbers[1:9]]
+        unwritten = next((f for f in done.findings if f["id"] == "uninitialised-read"), None)
+        if unwritten and "(nan)" in numbers[0]:
+            return said[:2] + [""] + finding_lines(unwritten, source)
+        return said + ([unstored(done)] if "(not-written)" in numbers[0] and done.stats else [])
+    if done.verdict == "refused" and refused_lines(done, source):
+        return refused_lines(done, source)
     if done.verdict != "right":
         said = [] if printed else [line for line in own_lines(done.output, done.findings) if line.strip()]
         lines = [*numbers[:3], *said[-8:]]

@@ -370,8 +370,15 @@ Diagnosis classify(const Result& result, const Comparison& comparison, const Mul
             "the copy had not landed."};
   }
   if (comparison.zeros == comparison.mismatches) {
+    // Zeros agree with many mistakes; where other elements are right, with few.
+    const Diagnosis known =
+        comparison.zeros < all / 10 * 9 ? recognise(result, comparison, work) : Diagnosis();
+    if (known.id.find("dimensions-exchanged") != std::string::npos) return known;
+    const bool single = work.k <= work.bk;
     return {"zeros",
-            "The wrong elements are all zero: nothing was accumulated, or the operand tiles were zeros."};
+            std::string(
+                "The wrong elements are all zero: nothing was accumulated, or the operand tiles were zeros") +
+                (single ? ", as those behind the last K tile are (there is one here: t + 1 for t?)." : ".")};
   }
   Diagnosis diagnosis = recognise(result, comparison, work);
   if (comparison.poison > 0) {

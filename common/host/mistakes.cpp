@@ -56,6 +56,12 @@ const std::vector<OperandMistake>& operand_mistakes() {
          const int k0 = tile_of(o, k) * o.bk;
          return Place{k0 + local, o.origin + k - k0};
        }},
+      {"dimensions-exchanged",
+       "The dimensions of %s are exchanged in the tensor map: what lies beyond them is filled with zeros. Innermost first: K, "
+       "then the rows.",
+       [](const Operand& o, int local, int k) {
+         return k < o.rows && o.origin + local < o.depth ? in_row(o, local, k) : Place{-1, 0};
+       }},
       {"tile-transposed",
        "Rows and columns are exchanged inside the tiles of %s: element (row, k) was taken from (k, row).",
        [](const Operand& o, int local, int k) {
@@ -113,7 +119,7 @@ const std::vector<OperandMistake>& operand_mistakes() {
        }},
       {"rows-repeated",
        "Rows 64 and on of each tile of %s are the first 64 again: a descriptor, a coordinate or an address lacks the offset of "
-       "the second half.",
+       "the second half, or the same part of the accumulator was stored for every part of C.",
        [](const Operand& o, int local, int k) { return in_row(o, local % kWgmmaRows, k); }},
       {"half-repeated",
        "The second half of each tile of %s is the first again: a coordinate lacks the offset of the second half.",
@@ -165,6 +171,12 @@ const std::vector<OutputMistake>& output_mistakes() {
        "Whole rows of C hold the right values with their 16-byte chunks permuted: the output tile was swizzled by one side only.",
        [](const Multiplication&, int row, int col) {
          return Place{row, permuted(col, row % 8)};
+       }},
+      {"output-quarters-exchanged",
+       "In every 16 x 16 elements of C the upper right and the lower left 8 x 8 are exchanged: the lanes of stmatrix address its "
+       "four matrices in another order than the registers hold them.",
+       [](const Multiplication&, int row, int col) {
+         return Place{(row & ~8) | (col & 8), (col & ~8) | (row & 8)};
        }},
       {"output-swizzle-of-64-bytes",
        "Whole rows of C hold the right values with their 16-byte chunks permuted: the output tile was written with the 64-byte "

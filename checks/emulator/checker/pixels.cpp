@@ -85,7 +85,7 @@ TEST_CASE("checker: of copies that nobody waits for it is told which offset was 
       "setp.lt.u16 %p5, %rs1, 5;\n@%p5 bra L;\n";
   const std::string said = reported(
       kInit + expect(4 * 1536) + loop, std::vector<uint32_t>(16, 7), o,
-      [](const emu::Finding& f) { return f.state + " " + f.why + " " + f.hint; }, &kLine);
+      [](const emu::Finding& f) { return f.title + " " + f.why + " " + f.hint; }, &kLine);
   CAPTURE(said);
   CHECK(said.find("the box at (0, 0, 0) + (2) was never copied") != std::string::npos);
 }

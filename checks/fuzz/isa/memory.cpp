@@ -177,7 +177,7 @@ void write_atomic(Writer& w) {
     w.keep(d, bits);
   }
   w.line("ld", space, ".b", bits, " ", result, ", ", address);
-  if (type == "f64") {  // which NaN an atomic hands on is not known
+  if (type == "f64") {  // which NaN is left (nan_bits.txt) was not known when this was recorded
     w.one_nan(result, bits);
     w.line("st", space, ".b", bits, " ", address, ", ", result);
   }

@@ -68,8 +68,10 @@ uint64_t real(Format f, Random& random) {
     case 10:
     case 11:
       return number(bias - 4 + random.below(9), any);
-    case 16:  // the smallest normal numbers, and just below 1: products that are subnormal before they are rounded
-      return number(1 + random.below(2), random.percent(40) ? 0 : random.percent(50) ? fraction : any);
+    case 16: {  // the smallest normal numbers, and just below 1: products that are subnormal before they are rounded
+      const uint64_t last = random.percent(40) ? 0 : random.percent(50) ? fraction : any;
+      return number(1 + random.below(2), last);
+    }
     case 17:
       return number(bias - 1, random.percent(60) ? fraction - random.below(3) : any);
     case 12:  // products and quotients that leave the range

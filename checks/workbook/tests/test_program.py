@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tree  # noqa: F401, makes the package known
 
-from workbook.program import DoesNotCompile, headers, host_text
+from workbook.program import DoesNotCompile, headers, host_text, without_device_code
 
 SOURCE = """#include <vector>
 template <int N>
@@ -44,6 +44,17 @@ class HostText(unittest.TestCase):
 
     def test_a_body_that_never_closes_takes_the_rest_with_it(self):
         self.assertFalse(self.same('"{ \\" {";\n}', '"{ \\" {";\n'))
+
+
+    def test_host_code_without_device_code_has_the_same_lines(self):
+        said = without_device_code(SOURCE, "x.cu")
+        self.assertTrue(said.startswith('#line 1 "x.cu"\n'))
+        self.assertEqual(said.count("\n"), SOURCE.count("\n") + 1)
+        for gone in ("c[0]", "2 * x"):
+            self.assertNotIn(gone, said)
+        for kept in ("gemm(float* c) {", "int table[2] = {1, 2};", "return a + 1;", "gemm<3><<<1, 256>>>(nullptr);", "#include <vector>"):
+            self.assertIn(kept, said)
+        self.assertEqual(host_text(said.split("\n", 1)[1])[:20], host_text(SOURCE)[:20])
 
 
 class Compiler(unittest.TestCase):

@@ -27,8 +27,8 @@ class Report(Tree):
     def test_a_finding(self):
         said = self.text({"verdict": "wrong"}, [self.finding])
         for part in ("data-race: two threads write\n", "\n  lessons/01_first/01_first.cu:7\n", "  >    7 | line 7;", "  >   12 | line 12;",
-                     "where  CTA (0,0,0) warp 1\n", "state  touched before at lessons/01_first/01_first.cu:12", "why    nothing",
-                     "try    a barrier", "seen   1,200 times, in 4 CTAs"):
+                     "where  CTA (0,0,0) warp 1; 1,200 times, in 4 CTAs\n", "state  touched before at 01_first.cu:12", "why    nothing",
+                     "try    a barrier"):
             self.assertIn(part, said)
         self.assertNotIn(str(self.root), said)
         self.assertLessEqual(said.count("\n"), 20)
@@ -45,6 +45,22 @@ class Report(Tree):
         helper = self.write("common/helper.cuh", "one\ntwo\n")
         self.finding.update(file=str(helper), line=2, chain=[{"file": str(f), "line": n} for f, n in ((helper, 2), (self.source, 9))])
         self.assertIn("  >    9 | line 9;", self.text({}, [self.finding]))
+
+    def test_a_function_of_the_students_shows_who_called_it(self):
+        frames = lambda *lines: [{"file": str(self.source), "line": n, "function": f} for n, f in lines]
+        self.finding.update(chain=frames((7, "wait(int)"), (15, "gemm(int)")), related=[
+            {"what": "arrives", "file": str(self.source), "line": 4, "chain": frames((4, "copy(int)"), (17, "gemm(int)"))},
+            {"what": "in a lambda", "file": str(self.source), "line": 5, "chain": frames((5, "gemm(int)::{lambda(int)#1}::operator()"), (18, "gemm"))}])
+        said = self.text({}, [self.finding])
+        for part in ("  >    7 | line 7;\n  called from:\n  >   15 | line 15;", "  arrives:\n  >   17 | line 17;", "  in a lambda:\n  >    5 | line 5;"):
+            self.assertIn(part, said)
+
+    def test_a_refusal_is_told_at_the_call(self):
+        self.source.write_text("one\n  cuTensorMapEncodeTiled(&map);\n")
+        said = self.text({}, output="head: of it\nx: tensor-map-invalid: it would refuse this\n  boxDim[0] = 64\n", code=2)
+        self.assertTrue(said.startswith("tensor-map-invalid: it would refuse this\n"), said)
+        self.assertIn("  >    2 |   cuTensorMapEncodeTiled(&map);", said)
+        self.assertIn("why    boxDim[0] = 64", said)
 
     def test_others_that_took_part_and_the_rule_where_there_is_no_why(self):
         self.finding.update(related=[{"what": "initialised for 8", "file": str(self.source), "line": 3}], why="", rule="one by one",
@@ -64,6 +80,13 @@ class Report(Tree):
         output = "head\n  result   wrong: 3 of 9 elements (zeros)\n    Nothing was stored.\n  (0, 0) no\n    (0, 0)  want 1  got 0\n"
         said = self.text({"verdict": "wrong"}, output=output)
         self.assertIn("wrong numbers: 3 of 9 elements (zeros)\n  Nothing was stored.", said)
+
+    def test_numbers_that_come_of_what_nobody_wrote(self):
+        unwritten = dict(self.finding, id="uninitialised-read", severity="advice", title="a copy reads what nobody wrote")
+        said = self.text({"verdict": "wrong"}, [unwritten], "  result   wrong: 3 of 9 elements (nan)\n    3 elements are NaN.\n    more\n")
+        self.assertIn("3 elements are NaN.\n\nuninitialised-read: a copy reads", said)
+        done = Run(["x"], {}, 1, "  result   wrong: 9 of 9 elements (not-written)\n", 60, {"stats": {"tensor.store.issued": 0, "launches": 1}}, {"verdict": "wrong"})
+        self.assertIn("no bulk or tensor store was issued", "\n".join(report.body(done, self.source)))
 
     def test_how_a_program_ends(self):
         self.assertIn("no end within 60 s", self.text(code=None))

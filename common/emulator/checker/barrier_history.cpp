@@ -24,12 +24,14 @@ T& entry(std::vector<T>& list, const Warp& w, int32_t source) {
 void BarrierHistory::clear() {
   logs_.clear();
   latest_.clear();
+  refused_.clear();
 }
 
 void BarrierHistory::forget(const Cluster& cluster) {
   logs_.erase(&cluster);
-  for (auto it = latest_.begin(); it != latest_.end();)
-    it = it->first->cta.cluster == &cluster ? latest_.erase(it) : std::next(it);
+  for (auto* latest : {&latest_, &refused_})
+    for (auto it = latest->begin(); it != latest->end();)
+      it = it->first->cta.cluster == &cluster ? latest->erase(it) : std::next(it);
 }
 
 BarrierLog& BarrierHistory::log(const Mbarrier& bar) {
@@ -49,16 +51,22 @@ const LatestWait* BarrierHistory::latest_wait(const Warp& w) const {
   return found == latest_.end() ? nullptr : &found->second;
 }
 
+const LatestWait* BarrierHistory::latest_refusal(const Warp& w) const {
+  const auto found = refused_.find(&w);
+  return found == refused_.end() ? nullptr : &found->second;
+}
+
 void BarrierHistory::initialised(const Mbarrier& bar) {
   log(bar) = BarrierLog();
 }
 
-void BarrierHistory::arrived(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t count) {
+void BarrierHistory::arrived(const At& at, const Mbarrier& bar, uint64_t count) {
   BarrierLog& b = log(bar);
   for (PhaseLog* where : {&b.ever, &b.running}) {
-    Arrivals& arrivals = entry(where->arrivals, w, in.source);
+    Arrivals& arrivals = entry(where->arrivals, at.warp, at.inst.source);
     arrivals.count += count;
-    arrivals.later = in.action == Action::arrive_later;
+    arrivals.lanes |= 1u << at.lane;
+    arrivals.later = at.inst.action == Action::arrive_later;
   }
   if (b.seen != bar.seen_phases) {
     b.seen = bar.seen_phases;
@@ -83,11 +91,19 @@ void BarrierHistory::copied(const Warp& w, const Operation& op, const Mbarrier& 
   }
 }
 
-void BarrierHistory::passed(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t complete) {
+void BarrierHistory::passed(const Warp& w, const Inst& in, uint32_t mask, const Mbarrier& bar,
+                            uint64_t complete) {
   PassedWaits& waits = entry(log(bar).waits, w, in.source);
-  waits.again = waits.count++ > 0 && waits.complete == complete;
+  if (waits.count++ == 0 || waits.complete != complete) waits.lanes = 0;
+  waits.again = (waits.lanes & mask) != 0;
+  waits.lanes |= mask;
   waits.complete = complete;
   latest_[&w] = {&bar, in.source, complete};
+  refused_.erase(&w);
+}
+
+void BarrierHistory::refused(const Warp& w, const Inst& in, const Mbarrier& bar) {
+  refused_[&w] = {&bar, in.source, bar.phase};
 }
 
 void BarrierHistory::completed(const Mbarrier& bar) {

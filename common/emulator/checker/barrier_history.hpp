@@ -14,6 +14,7 @@ struct Arrivals {
   const Warp* warp = nullptr;
   int32_t source = -1;
   uint64_t count = 0;
+  uint32_t lanes = 0;
   bool later = false;  // by cp.async.mbarrier.arrive
 };
 
@@ -31,7 +32,8 @@ struct PassedWaits {
   int32_t source = -1;
   uint64_t count = 0;
   uint64_t complete = 0;  // the latest answer: phases below this are complete
-  bool again = false;     // the one before was the same
+  uint32_t lanes = 0;     // that have had it
+  bool again = false;     // some of them twice
 };
 
 // Something that is kept for a whole barrier, and for its running phase and the one before.
@@ -62,15 +64,18 @@ class BarrierHistory {
 
   // ---- events
   void initialised(const Mbarrier& bar);  // begins anew
-  void arrived(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t count);
+  void arrived(const At& at, const Mbarrier& bar, uint64_t count);
   void tied(const Mbarrier& bar);  // cp.async.mbarrier.arrive has been issued: it will tell of copies
   void copied(const Warp& w, const Operation& op, const Mbarrier& bar);
-  void passed(const Warp& w, const Inst& in, const Mbarrier& bar, uint64_t complete);
-  void completed(const Mbarrier& bar);  // a phase
+  void passed(const Warp& w, const Inst& in, uint32_t mask, const Mbarrier& bar, uint64_t complete);
+  void refused(const Warp& w, const Inst& in, const Mbarrier& bar);  // a question that was answered False
+  void completed(const Mbarrier& bar);                               // a phase
 
   // ---- questions
   const BarrierLog& of(const Mbarrier& bar) const;     // an empty one where nothing has happened
   const LatestWait* latest_wait(const Warp& w) const;  // null: none has passed
+  // The last question of a warp, where it was answered False; null where a wait has passed since.
+  const LatestWait* latest_refusal(const Warp& w) const;
   template <class F>
   void each(const Cluster& cluster, F f) const {  // f(const Mbarrier&, const BarrierLog&)
     const auto logs = logs_.find(&cluster);
@@ -80,7 +85,7 @@ class BarrierHistory {
 
  private:
   std::map<const Cluster*, std::map<const Mbarrier*, BarrierLog>> logs_;
-  std::map<const Warp*, LatestWait> latest_;
+  std::map<const Warp*, LatestWait> latest_, refused_;
 
   BarrierLog& log(const Mbarrier& bar);
 };

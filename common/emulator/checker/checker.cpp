@@ -43,8 +43,8 @@ void Checker::on_deadlock(const std::vector<StuckGroup>& groups, Finding& f) {
   stuck_.explain(groups, f);
 }
 
-void Checker::on_mbarrier_fault(Warp& w, const Inst&, const Mbarrier& bar, Finding& f) {
-  stuck_.explain_arrival(w, bar, f);
+void Checker::on_mbarrier_fault(const At& at, const Mbarrier& bar, Finding& f) {
+  stuck_.explain_arrival(at, bar, f);
 }
 
 void Checker::on_cta_start(Cta& cta) {

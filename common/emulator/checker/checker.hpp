@@ -28,7 +28,7 @@ class Checker : public Observer {
   void on_launch(Machine&, const Program&, const LaunchConfig&) override;
   void on_launch_end(Machine&) override;
   void on_deadlock(const std::vector<StuckGroup>&, Finding&) override;
-  void on_mbarrier_fault(Warp&, const Inst&, const Mbarrier&, Finding&) override;
+  void on_mbarrier_fault(const At&, const Mbarrier&, Finding&) override;
   void on_cta_start(Cta&) override;
   void on_cta_end(Cta&) override;
   void on_exit(Warp&, const Inst&, uint32_t mask) override;

@@ -77,6 +77,16 @@ bool Conflicts::explain_group(const Conflict& c, Finding& f) const {
   return true;
 }
 
+// The reader has asked for a phase, was told that it is not complete, and went on. False: it has not.
+bool Conflicts::explain_refusal(const Warp& reader, Finding& f) const {
+  const LatestWait* refused = history_.latest_refusal(reader);
+  if (!refused) return false;
+  f.title += text(": the reader asked ", refused->bar->name(), ", was answered False and went on");
+  f.related.push_back({"answered False", tell_.line(refused->source)});
+  f.hint = "ask until the answer is True: while (!mbarrier_try_wait...) {}";
+  return true;
+}
+
 // A cp.async that nobody has waited for by group: what the mbarrier that the reader waited for knows of it. False: no mbarrier
 // has to do with it.
 bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
@@ -84,6 +94,7 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
   const LatestWait* wait = history_.latest_wait(c.who.warp());
   const size_t lane = static_cast<size_t>(Records::lane_of(c.prior));
   if (!w || w->lanes[lane].cp_groups.wait_source >= 0) return false;
+  if (explain_refusal(c.who.warp(), f)) return true;
   if (wait)
     for (const Arrivals& a : history_.of(*wait->bar).ever.arrivals) {
       if (a.warp != w->warp) continue;
@@ -102,6 +113,21 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
                     a.later ? "" : ", in place of the arrival");
       return true;
     }
+  if (wait && wait->complete > 0 && history_.of(*wait->bar).tells_of_copies) {
+    const Mbarrier& bar = *wait->bar;
+    std::set<int32_t> lines;
+    for (const Arrivals& a : history_.of(bar).ever.arrivals) lines.insert(a.source);
+    f.title += text(": phase ", wait->complete - 1, " of ", bar.name(), " was complete before ",
+                    names_of({w->warp}), " had arrived for it");
+    f.why = text(initialised_for(bar), ", and the others have arrived more than once for this phase",
+                 lines.size() > 1 ? text(", from ", lines.size(), " lines.") : ".");
+    if (bar.init_source >= 0) f.related.push_back({initialised_for(bar), tell_.line(bar.init_source)});
+    for (int32_t line : lines) f.related.push_back({"arrives on " + bar.name(), tell_.line(line)});
+    f.hint =
+        "let each thread that copies arrive once per use of the stage, behind its last copy, or initialise the barrier for all "
+        "arrivals of one use";
+    return true;
+  }
   std::string not_waited_for;
   for (const auto& [address, bar] : c.who.cta().mbarriers) {
     const BarrierLog& log = history_.of(bar);
@@ -145,56 +171,93 @@ std::string Conflicts::idle_barriers(const Cta& cta) const {
   return idle;
 }
 
-// A copy onto a stage that may still be read: what its issuer waited for, and what that tells of the reader.
-// told: the finding has its cause already, the reader's wait.
-void Conflicts::explain_refill(const Conflict& c, Finding& f, bool told) const {
-  const WarpOrder* reader = earlier_warp(c);
-  const LatestWait* wait = history_.latest_wait(c.who.warp());
-  const std::string idle = idle_barriers(c.who.cta());
-  if (!reader) return;
-  const std::string who = names_of({reader->warp});
-  if (told) {
-    if (!wait || history_.of(*wait->bar).tells_of_copies) return;
-    f.related.push_back(
-        {"the issuer's wait for " + wait->bar->name_for(c.who.cta()), tell_.line(wait->source)});
-    for (const Arrivals& a : history_.of(*wait->bar).ever.arrivals)
-      if (a.warp == reader->warp) f.related.push_back({who + " arrives", tell_.line(a.source)});
-    return;
-  }
-  if (!wait || history_.of(*wait->bar).tells_of_copies) {
-    f.why = !wait ? "Its issuer has waited for no mbarrier."
-                  : text("The latest wait of its issuer was for ", wait->bar->name(),
-                         ", which tells that bytes have landed, not that ", who, " has read them.");
-    if (wait) f.related.push_back({"the issuer's wait for " + wait->bar->name(), tell_.line(wait->source)});
-    if (idle.empty()) {
-      f.hint =
-          "a barrier of the CTA (__syncthreads) between the last read of the stage, the wgmma wait included, and the copy that "
-          "refills it";
-      return;
+// What its issuer had waited for when it made the copy.
+LatestWait Conflicts::wait_before(const Operation& copy, const Warp& issuer) const {
+  LatestWait wait;
+  for (const NamingCopies& c : history_.of(*copy.barrier).ever.copies)
+    if (c.warp == &issuer && c.source == copy.source) wait.bar = c.waited_for;
+  if (wait.bar)
+    for (const PassedWaits& passed : history_.of(*wait.bar).waits)
+      if (passed.warp == &issuer) wait.source = passed.source, wait.complete = passed.complete;
+  return wait;
+}
+
+// The lines by which the stage went back to its issuer; whether its reader has arrived there.
+bool Conflicts::add_hand_back(const Refill& refill, Finding& f) const {
+  const Mbarrier* bar = refill.wait.bar;
+  if (!bar || history_.of(*bar).tells_of_copies) return false;
+  bool arrived = false;
+  for (const Arrivals& a : history_.of(*bar).ever.arrivals)
+    if (a.warp == &refill.reader) {
+      f.related.push_back({names_of({a.warp}) + " arrives", tell_.line(a.source)});
+      arrived = true;
     }
+  f.related.push_back(
+      {"the issuer's wait for " + bar->name_for(refill.issuer.cta), tell_.line(refill.wait.source)});
+  return arrived;
+}
+
+// The issuer has waited for nothing that tells of readers: which empty barrier is there for it?
+void Conflicts::explain_unguarded(const Refill& refill, Finding& f) const {
+  const Mbarrier* bar = refill.wait.bar;
+  f.why = !bar ? "Its issuer has waited for no mbarrier."
+               : text("The latest wait of its issuer was for ", bar->name(),
+                      ", which tells that bytes have landed, not that ", names_of({&refill.reader}),
+                      " has read them.");
+  if (bar) f.related.push_back({"the issuer's wait for " + bar->name(), tell_.line(refill.wait.source)});
+  const std::string idle = idle_barriers(refill.issuer.cta);
+  if (!idle.empty()) {
     f.title += ": nobody waits for " + idle;
     f.hint = text("wait for the empty barrier of the stage before the copy: nobody waits for ", idle);
     return;
   }
-  const Mbarrier& bar = *wait->bar;
+  for (const auto& [address, empty] : refill.issuer.cta.mbarriers)
+    for (const PassedWaits& passed : history_.of(empty).waits)
+      if (empty.valid && passed.warp == &refill.issuer && !history_.of(empty).tells_of_copies) {
+        f.title += ": no wait for its empty barrier comes in front of it";
+        f.related.push_back({"waits for " + empty.name(), tell_.line(passed.source)});
+        f.hint =
+            "wait for the empty barrier of the stage in front of the copy, not behind it, for the phase that its "
+            "readers complete";
+        return;
+      }
+  f.hint =
+      "a barrier of the CTA (__syncthreads) between the last read of the stage, the wgmma wait included, and the copy that "
+      "refills it";
+}
+
+// A copy onto a stage that may still be read: what its issuer waited for, and what that tells of the reader.
+void Conflicts::explain_refill(const Refill& refill, Finding& f) const {
+  const LatestWait& wait = refill.wait;
+  if (!wait.bar || history_.of(*wait.bar).tells_of_copies) return explain_unguarded(refill, f);
+  const std::string who = names_of({&refill.reader});
+  const Mbarrier& bar = *wait.bar;
   const BarrierLog& log = history_.of(bar);
-  f.related.push_back({"the issuer's wait for " + bar.name_for(c.who.cta()), tell_.line(wait->source)});
+  f.related.push_back({"the issuer's wait for " + bar.name_for(refill.issuer.cta), tell_.line(wait.source)});
   if (bar.init_source >= 0) f.related.push_back({initialised_for(bar), tell_.line(bar.init_source)});
-  if (wait->complete == 0) {
+  if (wait.complete == 0) {
     f.title += text(": the wait for ", bar.name(), " passed at once, as on a fresh barrier");
     f.why = text("It asked for parity 1, the phase before the first: no reader had to hand the stage back.");
     f.hint = "ask for parity 1 on the first lap only, and flip the parity when the ring closes";
     return;
   }
-  if (bar.phase < wait->complete || bar.phase > wait->complete)
-    return;  // the arrivals of that phase are not known any more
+  for (const PassedWaits& passed : log.waits)
+    if (passed.warp == &refill.issuer && passed.source == wait.source && passed.again) {
+      f.title += text(": the wait for ", bar.name(), " has passed twice for the same phase");
+      f.why =
+          text("By its parity it asks for phase ", wait.complete - 1,
+               ", which was complete the last time, too: no reader had to hand the stage back in between.");
+      f.hint = text("flip the parity of the wait for ", bar.name(), " once per use of the stage");
+      return;
+    }
+  if (bar.phase != wait.complete) return;  // the arrivals of that phase are not known any more
   std::set<const Warp*> arrived;
   int32_t source = -1;
   for (const Arrivals& a : log.before.arrivals) {
     arrived.insert(a.warp);
-    if (a.warp == reader->warp) source = a.source;
+    if (a.warp == &refill.reader) source = a.source;
   }
-  if (!arrived.count(reader->warp)) {
+  if (!arrived.count(&refill.reader)) {
     uint64_t came = 0;
     for (const Arrivals& a : log.before.arrivals) came += a.count;
     f.title += text(": ", initialised_for(bar), ", too few to include ", who);

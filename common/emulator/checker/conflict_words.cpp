@@ -79,6 +79,8 @@ Finding Conflicts::words(const Conflict& c, const Cause& cause) {
       return read_ahead(c);
     case Kind::stage_overwritten:
       return stage_overwritten(c);
+    case Kind::overtaken:
+      return overtaken(c);
     case Kind::not_stored:
       if (c.who.op && c.who.op->is_store()) return stored_twice(c);
       return finding(
@@ -300,8 +302,44 @@ Finding Conflicts::stage_overwritten(const Conflict& c) {
   std::string family;
   const bool met = product && group_story(c, &story, &family) && story.kind != GroupStory::Kind::not_met &&
                    story.kind != GroupStory::Kind::waited;
-  if (met) explain_group(c, f);
-  explain_refill(c, f, met);
+  const LatestWait* wait = history_.latest_wait(c.who.warp());
+  const bool guarded = wait && !history_.of(*wait->bar).tells_of_copies;
+  const bool unmet = product && story.kind == GroupStory::Kind::waited && !guarded &&
+                     idle_barriers(c.who.cta()).empty();  // between them is a barrier of the CTA, too early
+  if (met || unmet) explain_group(c, f);
+  const WarpOrder* reader = earlier_warp(c);
+  if (!reader || unmet) return f;
+  const Refill refill{c.who.warp(), *reader->warp, wait ? *wait : LatestWait()};
+  if (!met)
+    explain_refill(refill, f);
+  else if (add_hand_back(refill, f))
+    f.hint =
+        story.kind == GroupStory::Kind::too_many
+            ? text("leave at most ", story.newest - 1,
+                   " pending before the stage is handed back, or hand back the stage of an earlier tile: the "
+                   "product that reads this one is still under way")
+        : story.kind == GroupStory::Kind::never_waited
+            ? "wgmma.wait_group in front of the arrival that hands the stage back, with few enough groups pending"
+            : f.hint;
+  return f;
+}
+
+// The reader has waited for its tile, and the next copy came to its stage before it had read.
+Finding Conflicts::overtaken(const Conflict& c) {
+  const Operation& copy = *past_.operation(c.prior);
+  Finding f = finding(
+      Id::overwritten_while_read, "a copy overwrites a stage that may still be read",
+      "The thread that issues the copy has not acquired the release of the stage's last reader.",
+      "let every reader arrive on an empty barrier after its last read, and let the producer wait for it before it "
+      "issues the copy");
+  f.line = tell_.line(copy.source);
+  f.other_line = tell_.line(*c.who.inst);
+  f.where = text(f.line.text(), "  ", c.who.cta().text(), " warp ", copy.warp);
+  Teller::set_place(f, c.who.cta(), copy.warp);
+  f.state = text(tell_.place(c.space, c.address), ": ", copy.words(), " writes it; warp ", c.who.warp().index,
+                 ", which has waited for the copy before, reads it at ", f.other_line.brief());
+  if (const WarpOrder* issuer = earlier_warp(c))
+    explain_refill({*issuer->warp, c.who.warp(), wait_before(copy, *issuer->warp)}, f);
   return f;
 }
 
@@ -335,6 +373,7 @@ Finding Conflicts::load_not_waited_for(const Conflict& c, const Cause& cause) {
                cause.bar ? " of " + cause.bar->bar->name() : "",
                " complete. A copy is in flight from its issue until the barrier's arrivals are in and its "
                "pending bytes are zero.");
+  if (explain_refusal(c.who.warp(), f)) return f;
   if (const LatestWait* latest = history_.latest_wait(c.who.warp()))
     f.related.push_back({"the reader's latest wait, for " + latest->bar->name(), tell_.line(latest->source)});
   return f;

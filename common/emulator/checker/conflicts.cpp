@@ -102,7 +102,9 @@ Cause Conflicts::of_load(const Conflict& c, const Operation& before) {
     cause.kind = Cause::Kind::load_unannounced;
   } else if ((cause.wait = mbarriers_.wrong_parity(*cause.bar, cause.needed, c.who.cta().cluster_rank,
                                                    c.who.warp().index, c.who.lane()))) {
-    cause.kind = Cause::Kind::wrong_parity;
+    // An answer about a phase of which the reader had read nothing may have been right when it came.
+    const bool stale = cause.wait->complete == 0 || cause.wait->repeated;
+    cause.kind = stale ? Cause::Kind::wrong_parity : Cause::Kind::overtaken;
   }
   return cause;
 }

@@ -36,6 +36,7 @@ struct Cause {
     global_overwritten,   // global memory, while it may still be read
     source_reused,        // the source of a bulk store
     read_ahead,           // a tile was read before its copy was issued
+    overtaken,            // the reader's stage was refilled before it had read it
     stage_overwritten,    // a copy onto a stage that may still be read
     not_stored,           // global memory, while a bulk store to it may be in flight
     operand_overwritten,  // by a thread, while a wgmma may be reading it
@@ -91,7 +92,17 @@ class Conflicts {
   bool has_met(const Conflict& c, const WarpOrder& earlier, const Operation& before) const;
   bool explain_group(const Conflict& c, Finding& f) const;
   bool explain_arrivals(const Conflict& c, Finding& f) const;
-  void explain_refill(const Conflict& c, Finding& f, bool told) const;
+  bool explain_refusal(const Warp& reader, Finding& f) const;
+  // A copy onto a stage that may still be read: who copies, who reads, and the wait in front of the copy; no bar: none.
+  struct Refill {
+    const Warp& issuer;
+    const Warp& reader;
+    LatestWait wait;
+  };
+  void explain_refill(const Refill& refill, Finding& f) const;
+  bool add_hand_back(const Refill& refill, Finding& f) const;
+  void explain_unguarded(const Refill& refill, Finding& f) const;
+  LatestWait wait_before(const Operation& copy, const Warp& issuer) const;
   std::string idle_barriers(const Cta& cta) const;
   bool fence_is_missing(const Conflict& c) const;
   void fence_story(const Conflict& c, Finding& f) const;
@@ -100,6 +111,7 @@ class Conflicts {
   Finding words(const Conflict& c, const Cause& cause);
   Finding copy_not_waited_for(const Conflict& c);
   Finding stage_overwritten(const Conflict& c);
+  Finding overtaken(const Conflict& c);
   Finding load_not_waited_for(const Conflict& c, const Cause& cause);
   void explain_source(const Conflict& c, Finding& f) const;
   Finding loaded_twice(const Conflict& c);

@@ -39,9 +39,13 @@ void DrainRule::tell_left_behind(const Operation& op, const Cta& cta) {
   if (op.barrier)
     f.state = text("nobody has waited for phase ", op.done_value - 1, " of ", op.barrier->name());
   const std::string boxes = boxes_.story(cta, op.source);
-  if (!boxes.empty()) f.state += (f.state.empty() ? "" : "; ") + boxes;
   f.why = "The bytes would land in shared memory that belongs to another CTA by then.";
   f.hint = "do not issue copies past the last tile, or wait for them before the CTA ends";
+  if (!boxes.empty()) {
+    f.title += ": " + boxes;
+    f.hint =
+        "copy each tile once, none past the last, and wait for all: see the number of the tile that is copied";
+  }
   tell_.tell_at(std::move(f), op.source, cta, op.warp, text(cta.text(), " warp ", op.warp));
 }
 

@@ -1,4 +1,6 @@
 // What is wrong with the use of an mbarrier: its init, the bytes announced on it, the parity of a wait.
+#include <algorithm>
+
 #include "emulator/checker/mbarriers.hpp"
 
 namespace emu::check {
@@ -42,7 +44,31 @@ void Mbarriers::tell_completed_early(const MbarrierState& b, const Operation& op
   f.hint =
       "announce the sum of all boxes copied on this barrier in the phase (rows x columns x element size, "
       "whole boxes at ragged edges too)";
+  if (const Mbarrier* meant = meant_by(*b.bar, op.source)) {
+    f.title = text("a copy completes on ", b.bar->name(),
+                   " before it has landed: its bytes were announced on ", meant->name());
+    f.hint = text("let the copy name ", meant->name(), ", as the other copies of its stage do");
+    f.other_line = tell_.line(source);
+    return tell_.tell_at(std::move(f), op.source, *b.bar->cta, -1, b.bar->cta->text() + "  " + b.bar->name());
+  }
   tell_.tell_at(std::move(f), source, *b.bar->cta, -1, b.bar->cta->text() + "  " + b.bar->name());
+}
+
+// Another barrier of the CTA that was named by copies, though not from this line, which names this one more often than the
+// others do; null: none.
+const Mbarrier* Mbarriers::meant_by(const Mbarrier& bar, int32_t source) const {
+  uint64_t from_here = 0, from_others = 0;
+  for (const NamingCopies& c : history_.of(bar).ever.copies)
+    (c.source == source ? from_here : from_others) =
+        std::max(c.source == source ? from_here : from_others, c.count);
+  if (from_here <= from_others) return nullptr;
+  for (const auto& [address, other] : bar.cta->mbarriers) {
+    const auto& copies = history_.of(other).ever.copies;
+    if (&other != &bar && other.valid && !copies.empty() &&
+        std::none_of(copies.begin(), copies.end(), [&](const NamingCopies& c) { return c.source == source; }))
+      return &other;
+  }
+  return nullptr;
 }
 
 void Mbarriers::tell_unannounced(const MbarrierState& b, const Operation& op, const Inst& met_at) {
@@ -91,7 +117,9 @@ void Mbarriers::check_again(const At& at, Mbarrier& bar, const MbarrierState& b)
     f.why =
         "PTX asks for mbarrier.inval before the memory of an mbarrier is used anew; on a quiet barrier it works "
         "all the same, on one in use what was counted is lost.";
-    f.hint = "initialise once, before the loop, and let the phase parity tell the uses apart";
+    f.hint = quiet && b.phase == 0 && at.inst.source == b.init_source
+                 ? "initialise each barrier once: which index does not move on?"
+                 : "initialise once, before the loop, and let the phase parity tell the uses apart";
   }
   tell_.tell(std::move(f), {&order, &at.inst, 1u << at.lane, 1u << at.lane, nullptr}, b.init_source);
 }

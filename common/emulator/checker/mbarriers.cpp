@@ -66,7 +66,7 @@ void Mbarriers::operated(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amo
   WarpOrder& order = order_.warp(at.warp);
   const LaneOrder& mine = order.lanes[static_cast<size_t>(at.lane)];
   if (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop || op == MbarrierOp::cp_async_arrive)
-    history_.arrived(at.warp, at.inst, bar, static_cast<uint64_t>(amount));
+    history_.arrived(at, bar, static_cast<uint64_t>(amount));
   if (op == MbarrierOp::cp_async_arrive) {
     if (mine.cp_component)
       b.gathering.raise(Clock::order, mine.cp_component, past_.operations.covered_by_landing_arrive(at.lane));
@@ -86,10 +86,10 @@ void Mbarriers::waited(Warp& w, const Inst& in, uint32_t mask, Mbarrier& bar, ui
                        bool acquires) {
   MbarrierState& b = state(bar);
   check_initialised(w, in, mask, b);
-  if (!result) return;
+  if (!result) return history_.refused(w, in, bar);
   WarpOrder& order = order_.warp(w);
   const uint64_t complete = phase + 1;  // phases below this are; 0 for the phase before phase 0
-  history_.passed(w, in, bar, complete);
+  history_.passed(w, in, mask, bar, complete);
   b.seen = std::max(b.seen, complete);
   if (complete > 0 && acquires)
     order_.update(order, mask, [&](Clock& c) {

@@ -84,6 +84,7 @@ class Mbarriers {
 
   void catch_up(MbarrierState& b);
   void tell_completed_early(const MbarrierState& b, const Operation& op);
+  const Mbarrier* meant_by(const Mbarrier& bar, int32_t source) const;
   void check_again(const At& at, Mbarrier& bar, const MbarrierState& b);
   void check_initialised(Warp& w, const Inst& in, uint32_t mask, const MbarrierState& b);
 };

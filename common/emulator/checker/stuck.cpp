@@ -58,7 +58,7 @@ void StuckRule::explain(const std::vector<StuckGroup>& groups, Finding& f) {
     words(cause, f);
   else if (grid.polling)
     tell_grid(grid, f);
-  else
+  else if (!tell_parted(groups, f) && !tell_asking(groups, f))
     tell_polling(groups, f);
   places_.clear();
 }
@@ -105,9 +105,17 @@ void StuckRule::tell_polling(const std::vector<StuckGroup>& groups, Finding& f) 
   f.state = text(tell_.place(Space::global, address), " holds ", value, "; ", waiting.size(),
                  waiting.size() == 1 ? " CTA waits" : " CTAs wait");
   f.why = "Whoever was to change it has returned, or waits as well.";
+  const auto& code = w.program.code;
+  const bool counts = std::any_of(code.begin(), code.end(), [&](const Inst& in) {
+    const std::string name = w.program.short_name(in);
+    return in.space != Space::shared && (name == "atom" || name == "red");
+  });
   f.hint =
-      "see who changes the word, how often, and to what: a barrier between CTAs takes as many arrivals as its counter is "
-      "compared with, every time";
+      counts
+          ? "see who changes the word, how often, and to what: a barrier between CTAs takes as many arrivals as its "
+            "counter is compared with, every time"
+          : "see which thread stores to this word: the place that is polled must be the place that is stored to, and "
+            "the store must not wait for the one that polls";
 }
 
 // Threads that poll the grid's barrier, inside of cooperative groups: which CTAs do not come?
@@ -192,13 +200,40 @@ bool StuckRule::has_waited(const StuckPlace& place, const Warp& w) const {
   return false;
 }
 
-// A count that is too small shows wherever the parities have got out of step; then the place that depends on nobody else
-// who waits, and of several the one that can be told most of.
-StuckCause StuckRule::find_cause() {
-  using Kind = StuckCause::Kind;
+// cp.async.mbarrier.arrive names another mbarrier than the one that its reader waits for.
+StuckCause StuckRule::arrived_elsewhere() const {
+  StuckCause cause;
+  for (const StuckPlace& place : places_) {
+    if (!place.bar || !place.bar->valid || fills_next(*place.groups[0])) continue;
+    const Mbarrier& bar = *place.bar;
+    const std::string initialised = tell_.line(bar.init_source).text();
+    bool untouched = true;  // it, and those that are initialised with it
+    const Mbarrier* other = nullptr;
+    for (const auto& [address, b] : bar.cta->mbarriers) {
+      const PhaseLog& ever = history_.of(b).ever;
+      if (b.valid && tell_.line(b.init_source).text() == initialised)
+        untouched = untouched && ever.arrivals.empty() && ever.copies.empty();
+      else if (b.valid && !other &&
+               std::any_of(ever.arrivals.begin(), ever.arrivals.end(),
+                           [](const Arrivals& a) { return a.later; }))
+        other = &b;
+    }
+    if (!untouched || !other) continue;
+    cause.kind = StuckCause::Kind::arrived_elsewhere;
+    cause.place = &place;
+    cause.group = place.groups[0];
+    cause.other = other;
+    return cause;
+  }
+  return cause;
+}
+
+// A count that is too small shows wherever the parities have got out of step.
+StuckCause StuckRule::count_too_small() {
+  StuckCause cause;
   for (const StuckPlace& place : places_) {
     if (!place.bar || !place.bar->valid) continue;
-    StuckCause cause;
+    cause = StuckCause();
     history_.each(*place.bar->cta->cluster, [&](const Mbarrier& bar, const BarrierLog& log) {
       const bool waited_for =
           !log.waits.empty() ||
@@ -207,17 +242,23 @@ StuckCause StuckRule::find_cause() {
         cause.other = &bar;
     });
     if (!cause.other) continue;
-    cause.kind = Kind::count_too_small;
+    cause.kind = StuckCause::Kind::count_too_small;
     cause.place = &place;
-    cause.group = place.groups[0];
-    if (cause.other == place.bar) return cause;
-    for (const StuckPlace& better : places_)
-      if (better.bar == cause.other) {
-        cause.place = &better;
-        cause.group = better.groups[0];
-      }
+    if (cause.other != place.bar)
+      for (const StuckPlace& better : places_)
+        if (better.bar == cause.other) cause.place = &better;
+    cause.group = cause.place->groups[0];
     return cause;
   }
+  return cause;
+}
+
+// What explains most comes first; then the place that depends on nobody else who waits, and of several the one that can be
+// told most of.
+StuckCause StuckRule::find_cause() {
+  using Kind = StuckCause::Kind;
+  for (const StuckCause& cause : {arrived_elsewhere(), count_too_small()})
+    if (cause.kind != Kind::none) return cause;
   StuckCause best;
   for (const StuckPlace& place : places_) {
     if (!place.bar || !place.bar->valid || !place.waits_for.empty()) continue;

@@ -25,23 +25,24 @@ struct StuckPlace {
 struct StuckCause {
   enum class Kind : uint8_t {
     none,
-    count_too_small,  // several phases are completed between two waits
-    count_too_large,  // some have arrived, and nobody is left who would
-    bytes_missing,    // announced and not brought, or the other way round
-    bytes_elsewhere,  // brought to another mbarrier than the one they were announced on
-    first_wait,       // for an empty stage, for a phase that nobody completes
-    wrong_barrier,    // nobody waits for the one whose copies have landed
-    never_copied,     // a reader waits, and no copy has ever named the mbarrier
-    never_arrived,    // and somebody had to
-    no_more_copies,   // no copy was issued for this phase by those who wait for it themselves
-    left_early,       // those who arrived in the phase before have returned
-    parity_off,       // it has never waited for the phase that is complete
-    each_other,       // roles that wait for each other
+    arrived_elsewhere,  // nobody has arrived, and the copies' arrivals come to another mbarrier
+    count_too_small,    // several phases are completed between two waits
+    count_too_large,    // some have arrived, and nobody is left who would
+    bytes_missing,      // announced and not brought, or the other way round
+    bytes_elsewhere,    // brought to another mbarrier than the one they were announced on
+    first_wait,         // for an empty stage, for a phase that nobody completes
+    wrong_barrier,      // nobody waits for the one whose copies have landed
+    never_copied,       // a reader waits, and no copy has ever named the mbarrier
+    never_arrived,      // and somebody had to
+    no_more_copies,     // no copy was issued for this phase by those who wait for it themselves
+    left_early,         // those who arrived in the phase before have returned
+    parity_off,         // it has never waited for the phase that is complete
+    each_other,         // roles that wait for each other
   };
   Kind kind = Kind::none;
   const StuckPlace* place = nullptr;
   const StuckGroup* group = nullptr;  // whose line leads
-  const Mbarrier* other = nullptr;    // bytes_elsewhere, wrong_barrier: the other mbarrier
+  const Mbarrier* other = nullptr;    // *_elsewhere, wrong_barrier: the other mbarrier
 };
 
 // The barrier of a cooperative grid, where threads wait at it.
@@ -59,7 +60,7 @@ class StuckRule {
   // Says more of a deadlock than its counters, where mbarriers are the reason.
   void explain(const std::vector<StuckGroup>& groups, Finding& f);
   // The same of a fault at an mbarrier: more arrivals than a phase has left.
-  void explain_arrival(const Warp& w, const Mbarrier& bar, Finding& f);
+  void explain_arrival(const At& at, const Mbarrier& bar, Finding& f);
 
  private:
   const BarrierHistory& history_;
@@ -72,6 +73,8 @@ class StuckRule {
   void link_places();
   StuckCause find_cause();
   StuckCause classify(const StuckPlace& place);
+  StuckCause arrived_elsewhere() const;
+  StuckCause count_too_small();
   bool fills_next(const StuckGroup& g) const;
   bool has_waited(const StuckPlace& place, const Warp& w) const;
 
@@ -79,8 +82,14 @@ class StuckRule {
   void tell_grid(const GridBarrier& grid, Finding& f) const;
   static const Inst* polling_load(const StuckGroup& g);
   void tell_polling(const std::vector<StuckGroup>& groups, Finding& f) const;
-  void tell_counts(const StuckCause& cause, Finding& f);
+  bool tell_parted(const std::vector<StuckGroup>& groups, Finding& f) const;
+  bool tell_asking(const std::vector<StuckGroup>& groups, Finding& f) const;
+  void tell_too_small(const StuckCause& cause, Finding& f);
+  void tell_too_large(const StuckCause& cause, Finding& f);
+  std::string passed_over(const Mbarrier& bar) const;
+  void explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f) const;
   void tell_bytes(const StuckCause& cause, Finding& f);
+  void tell_untouched(const StuckCause& cause, Finding& f);
   void tell_absent(const StuckCause& cause, Finding& f);
   void tell_each_other(const StuckCause& cause, Finding& f);
   std::string who_waits(const Cluster& cluster) const;

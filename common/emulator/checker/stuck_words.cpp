@@ -3,6 +3,7 @@
 #include <map>
 
 #include "emulator/checker/stuck.hpp"
+#include "emulator/machine/deadlock.hpp"
 #include "emulator/machine/machine.hpp"
 
 namespace emu::check {
@@ -10,6 +11,8 @@ namespace emu::check {
 namespace {
 
 constexpr size_t kMostPlaces = 6, kMostLines = 4;
+constexpr uint64_t kLanes = 32;
+constexpr uint32_t kLoop = 8;  // instructions of a loop that asks for a phase
 
 std::string plural(uint64_t n, const char* what) {
   return with_commas(n) + " " + what + (n == 1 ? "" : "s");
@@ -27,6 +30,14 @@ uint64_t sum_of(const std::vector<Arrivals>& arrivals) {
   uint64_t sum = 0;
   for (const Arrivals& a : arrivals) sum += a.count;
   return sum;
+}
+
+// The CTA in which all of them are, of a cluster of several; null: there is none.
+const Cta* only_cta_of(const std::set<const Warp*>& warps) {
+  if (warps.empty()) return nullptr;
+  const Cta* cta = &(*warps.begin())->cta;
+  const bool same = std::all_of(warps.begin(), warps.end(), [&](const Warp* w) { return &w->cta == cta; });
+  return same && cta->cluster->ctas.size() > 1 ? cta : nullptr;
 }
 
 }  // namespace
@@ -80,15 +91,22 @@ std::string StuckRule::suppliers(const StuckPlace& place) const {
 std::string StuckRule::who_waits(const Cluster& cluster) const {
   std::string all;
   size_t shown = 0;
+  std::set<std::string> waits;
+  bool alike = false;  // in another CTA
   for (const StuckPlace& p : places_) {
     if (!p.bar || p.bar->cta->cluster != &cluster || shown == kMostPlaces) continue;
     const StuckGroup& g = *p.groups[0];
+    const std::string at = tell_.line(g.warp->instruction(*g.group)).brief();
+    if (!waits.insert(text(at, " ", p.bar->name(), " ", p.phase)).second) {
+      alike = true;
+      continue;
+    }
     ++shown;
-    all += text("\n", names_of(p.warps), p.warps.size() == 1 ? " waits" : " wait", " at ",
-                tell_.line(g.warp->instruction(*g.group)).brief(), " for ", name_of(*p.bar), ", phase ",
-                p.phase, p.waits_for.empty() ? "" : ", so for " + suppliers(p));
+    all += text("\n", names_of(p.warps), p.warps.size() == 1 ? " waits" : " wait", " at ", at, " for ",
+                name_of(*p.bar), ", phase ", p.phase, p.waits_for.empty() ? "" : ", so for " + suppliers(p));
   }
-  return shown > 1 ? all : "";
+  if (alike) all += "\nother CTAs of the cluster wait alike";
+  return shown > 1 || alike ? all : "";
 }
 
 // How often the stage was read whose copies wait for this barrier, and how often it was handed back.
@@ -142,6 +160,54 @@ void StuckRule::tell_grid(const GridBarrier& grid, Finding& f) const {
   f.related.push_back({other.warp->cta.text() + " waits", line});
 }
 
+// Some lanes of a warp wait for an mbarrier, and the others for them. False: there is no such warp.
+bool StuckRule::tell_parted(const std::vector<StuckGroup>& groups, Finding& f) const {
+  for (const StuckGroup& here : groups)
+    for (const StuckGroup& there : groups) {
+      const Mbarrier* bar = here.group->state == Group::State::blocked ? here.group->wait.bar : nullptr;
+      if (!bar || here.warp != there.warp || there.group->state != Group::State::converging) continue;
+      const int lane = __builtin_ctz(here.group->mask);
+      const SourceLine others = tell_.line(there.warp->instruction(*there.group));
+      const Inst& in = here.warp->instruction(*here.group);
+      f.title = text("the lanes of ", names_of({here.warp}), " have parted: lane ", lane, " waits for ",
+                     name_of(*bar), ", the others for it, at ", others.brief());
+      f.line = tell_.line(in);
+      f.where = here.warp->where(in, lane);
+      Teller::set_place(f, here.warp->cta, here.warp->index);
+      f.state = text(name_of(*bar), " is in ", bar->state());
+      f.why =
+          "An instruction of the whole warp needs all of its lanes, and they have asked for different phases.";
+      f.hint =
+          "let all lanes of a warp ask for the same mbarrier and parity: does a variable of the question differ between them?";
+      f.related.push_back({"the others wait for the lane", others});
+      return true;
+    }
+  return false;
+}
+
+// A loop that goes on while a phase is complete, which it stays. False: there is no such loop.
+bool StuckRule::tell_asking(const std::vector<StuckGroup>& groups, Finding& f) const {
+  for (const StuckGroup& g : groups) {
+    if (!polls(*g.group)) continue;
+    const auto& code = g.warp->program.code;
+    const uint32_t from = g.group->pc > kLoop ? g.group->pc - kLoop : 0;
+    const uint32_t to = std::min(static_cast<uint32_t>(code.size()), g.group->pc + kLoop);
+    const LatestWait* latest = history_.latest_wait(*g.warp);
+    for (uint32_t pc = from; latest && pc < to; ++pc) {
+      if (code[pc].action != Action::test_phase || code[pc].source != latest->source) continue;
+      f.title = text("a loop goes on while ", name_of(*latest->bar), " answers True");
+      f.line = tell_.line(code[pc]);
+      f.where = g.warp->where(code[pc], __builtin_ctz(g.group->mask));
+      Teller::set_place(f, g.warp->cta, g.warp->index);
+      f.state = text(name_of(*latest->bar), " is in ", latest->bar->state());
+      f.why = "True means that the phase is complete, and that stays so as long as nobody goes on.";
+      f.hint = "go on asking while the answer is False: while (!mbarrier_try_wait...) {}";
+      return true;
+    }
+  }
+  return false;
+}
+
 void StuckRule::words(const StuckCause& cause, Finding& f) {
   const StuckGroup& g = *cause.group;
   const Mbarrier& bar = *cause.place->bar;
@@ -155,23 +221,52 @@ void StuckRule::words(const StuckCause& cause, Finding& f) {
   f.why.clear();
   switch (cause.kind) {
     case StuckCause::Kind::count_too_small:
+      return tell_too_small(cause, f);
     case StuckCause::Kind::count_too_large:
-      return tell_counts(cause, f);
+      return tell_too_large(cause, f);
     case StuckCause::Kind::bytes_missing:
     case StuckCause::Kind::bytes_elsewhere:
       return tell_bytes(cause, f);
     case StuckCause::Kind::each_other:
       return tell_each_other(cause, f);
+    case StuckCause::Kind::arrived_elsewhere:
+    case StuckCause::Kind::first_wait:
+    case StuckCause::Kind::wrong_barrier:
+    case StuckCause::Kind::never_copied:
+      return tell_untouched(cause, f);
     default:
       return tell_absent(cause, f);
   }
 }
 
-void StuckRule::tell_counts(const StuckCause& cause, Finding& f) {
-  if (cause.kind == StuckCause::Kind::count_too_small) {
-    const Mbarrier& bar = *cause.other;
-    const BarrierLog& log = history_.of(bar);
-    const std::string came = plural(log.unseen_arrivals, "arrival");
+// Barriers of other stages on which nobody has ever arrived, where this one may have got what was meant for them: "b[1], b[2]".
+std::string StuckRule::passed_over(const Mbarrier& bar) const {
+  const std::string initialised = tell_.line(bar.init_source).text();
+  std::string names;
+  uint64_t stages = 0, arrivals = 0, uses = 0;  // uses: tiles that were read, as far as waits tell of it
+  for (const auto& [address, other] : bar.cta->mbarriers) {
+    const BarrierLog& log = history_.of(other);
+    if (!other.valid) continue;
+    if (tell_.line(other.init_source).text() == initialised) {
+      ++stages;
+      arrivals += sum_of(log.ever.arrivals);
+      if (&other != &bar && log.ever.arrivals.empty()) names += (names.empty() ? "" : ", ") + other.name();
+    } else if (log.tells_of_copies) {
+      uint64_t read = 0;
+      for (const PassedWaits& w : log.waits) read = std::max(read, w.complete);
+      uses += read;
+    }
+  }
+  const bool too_many_at_once = history_.of(bar).unseen_phases > stages;
+  const bool too_many = !history_.of(bar).tells_of_copies && uses > 0 && arrivals > uses * bar.initial;
+  return too_many_at_once || too_many ? "" : names;
+}
+
+void StuckRule::tell_too_small(const StuckCause& cause, Finding& f) {
+  const Mbarrier& bar = *cause.other;
+  const BarrierLog& log = history_.of(bar);
+  const std::string came = plural(log.unseen_arrivals, "arrival"), others = passed_over(bar);
+  if (others.empty()) {
     f.title = text(init_words(bar), ", and ", came, " came between two waits: ", log.unseen_phases,
                    " phases were completed where one was meant");
     f.why =
@@ -179,23 +274,17 @@ void StuckRule::tell_counts(const StuckCause& cause, Finding& f) {
         "stage, waits pass too early or ask for a phase that never comes.";
     f.hint =
         text("initialise ", bar.name(), " for all arrivals of one use: ", with_commas(log.unseen_arrivals));
-    std::string passed_over;  // barriers of other stages, on which nobody has ever arrived
-    const std::string initialised = tell_.line(bar.init_source).text();
-    for (const auto& [address, other] : bar.cta->mbarriers)
-      if (other.valid && &other != &bar && tell_.line(other.init_source).text() == initialised &&
-          history_.of(other).ever.arrivals.empty())
-        passed_over += (passed_over.empty() ? "" : ", ") + other.name();
-    if (!passed_over.empty()) {
-      f.title = text(plural(log.unseen_arrivals, "arrival"), " came on ", bar.name(),
-                     " between two waits, and none on ", passed_over);
-      f.why = text("They are initialised at the same line, each for ", bar.initial,
-                   " arrivals per use of its own stage: one gets those of all.");
-      f.hint = "arrive on the barrier of the stage that was read: which index does not move on?";
-    }
-    add_init(bar, f);
-    add_arrivals(log.before.arrivals.empty() ? log.ever.arrivals : log.before.arrivals, f);
-    return;
+  } else {
+    f.title = text(came, " came on ", bar.name(), " between two waits, and none on ", others);
+    f.why = text("They are initialised at the same line, each for ", plural(bar.initial, "arrival"),
+                 " per use of its own stage: one gets those of all.");
+    f.hint = "arrive on the barrier of the stage that was read: which index does not move on?";
   }
+  add_init(bar, f);
+  add_arrivals(log.before.arrivals.empty() ? log.ever.arrivals : log.before.arrivals, f);
+}
+
+void StuckRule::tell_too_large(const StuckCause& cause, Finding& f) {
   const Mbarrier& bar = *cause.place->bar;
   const BarrierLog& log = history_.of(bar);
   const uint64_t came = sum_of(log.running.arrivals);
@@ -212,7 +301,26 @@ void StuckRule::tell_counts(const StuckCause& cause, Finding& f) {
   });
   const bool all_of_them =
       std::all_of(readers.begin(), readers.end(), [&](const Warp* w) { return arrived.count(w) != 0; });
-  if (readers.empty() || all_of_them) {
+  const bool of_copies = std::any_of(log.running.arrivals.begin(), log.running.arrivals.end(),
+                                     [](const Arrivals& a) { return a.later && a.count < kLanes; });
+  if (of_copies) {
+    f.why = text("cp.async.mbarrier.arrive tells of the copies of its own thread only: ", names_of(arrived),
+                 " executed it, and not with all lanes.");
+    f.hint = text("let every thread that copies execute it, behind its last copy: ", with_commas(bar.initial),
+                  " arrivals, as mbarrier.init says");
+  } else if (const Cta* only = only_cta_of(arrived);
+             only && !log.tells_of_copies && bar.initial == came * only->cluster->ctas.size()) {
+    std::string others;
+    for (const auto& cta : only->cluster->ctas)
+      if (cta.get() != only) others += (others.empty() ? "" : ", ") + cta->text();
+    f.why =
+        text("Only warps of ", only->text(), " arrived, and none of ", others,
+             ". Whoever copies into all CTAs of the cluster needs the stage back from the readers of each.");
+    f.hint = text(
+        "let the readers of every CTA arrive on it, in its own CTA and in the others (mapa, "
+        "mbarrier.arrive.shared::cluster): ",
+        with_commas(bar.initial), " arrivals, as mbarrier.init says");
+  } else if (readers.empty() || all_of_them) {
     f.why = text("Nobody is left who would arrive on it: ", names_of(arrived), " did.");
     f.hint = text("initialise it for the arrivals that come per phase (", with_commas(came),
                   "), or let the others arrive too");
@@ -234,13 +342,15 @@ void StuckRule::tell_bytes(const StuckCause& cause, Finding& f) {
   f.title = text(with_commas(bar.announced_bytes), " bytes were announced on ", name_of(bar), ", and ",
                  with_commas(bar.landed_bytes), " came");
   if (bar.expect_source >= 0) f.related.push_back({"announced", tell_.line(bar.expect_source)});
+  const bool cluster = bar.cta->cluster->ctas.size() > 1;
   if (log.running.copies.empty()) f.why = "No copy named it in this phase";
   for (const NamingCopies& c : log.running.copies) {
     if (f.related.size() > kMostLines) break;
     f.related.push_back({text(with_commas(c.bytes), " bytes by ", c.count == 1 ? "a copy" : "copies",
-                              " from ", c.warp->cta.text(), " warp ", c.warp->index),
+                              cluster ? " from " + c.warp->cta.text() : "", " of warp ", c.warp->index),
                          tell_.line(c.source)});
-    f.why += text(f.why.empty() ? "" : ", ", with_commas(c.bytes), " bytes are from ", c.warp->cta.text());
+    if (cluster)
+      f.why += text(f.why.empty() ? "" : ", ", with_commas(c.bytes), " bytes are from ", c.warp->cta.text());
   }
   if (cause.other) {
     const Mbarrier& other = *cause.other;
@@ -252,22 +362,35 @@ void StuckRule::tell_bytes(const StuckCause& cause, Finding& f) {
     f.hint = text("let the copies name ", bar.name(), ", or announce their bytes on ", other.name());
   } else if (log.running.copies.empty()) {
     f.hint = "issue the announced copies, and let them name this mbarrier";
-  } else if (bar.cta->cluster->ctas.size() > 1) {
+  } else if (cluster) {
     f.hint =
         "every CTA announces what lands in its own shared memory: its copies, and the shares that the others "
         "multicast to it (their masks name it)";
   } else {
-    f.hint = "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too)";
+    f.hint =
+        bar.landed_bytes < bar.announced_bytes
+            ? "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too), or issue the copy that "
+              "is missing"
+            : "make tx_bytes the sum of the boxes copied on it (whole boxes at ragged edges too)";
   }
 }
 
-void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
+// On a barrier that nobody has ever arrived on.
+void StuckRule::tell_untouched(const StuckCause& cause, Finding& f) {
   using Kind = StuckCause::Kind;
   const Mbarrier& bar = *cause.place->bar;
-  const BarrierLog& log = history_.of(bar);
   const std::string name = name_of(bar);
   add_init(bar, f);
   switch (cause.kind) {
+    case Kind::arrived_elsewhere:
+      f.title = text("nobody has arrived on ", name, ": the arrivals of the copies come to ",
+                     name_of(*cause.other));
+      f.why = text(
+          "cp.async.mbarrier.arrive names the mbarrier whose phase is to say that the copies of its thread have "
+          "landed; the reader asks ",
+          name, ".");
+      f.hint = text("let cp.async.mbarrier.arrive name ", name, ", for which the reader waits");
+      return add_arrivals(history_.of(*cause.other).ever.arrivals, f);
     case Kind::first_wait:
       f.title = text("the first wait for ", name, " asks for phase 0, and nobody has arrived on it");
       f.why =
@@ -287,7 +410,7 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
         if (f.related.size() < kMostLines)
           f.related.push_back({"completes on " + cause.other->name(), tell_.line(c.source)});
       return;
-    case Kind::never_copied:
+    default:  // never_copied
       f.title = text("nobody has arrived on ", name, ", and no copy was ever issued for it");
       f.why = text(
           "The wait has nothing to wait for: all who could still issue a copy, or arrive, wait themselves.");
@@ -295,6 +418,16 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
           "start the copy of this stage before the wait (in front of the loop for the first tiles), with an arrival that "
           "tells of it: mbarrier.arrive.expect_tx, or cp.async.mbarrier.arrive.noinc behind cp.async";
       return add_boxes(cause, f);
+  }
+}
+
+void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
+  using Kind = StuckCause::Kind;
+  const Mbarrier& bar = *cause.place->bar;
+  const BarrierLog& log = history_.of(bar);
+  const std::string name = name_of(bar);
+  add_init(bar, f);
+  switch (cause.kind) {
     case Kind::never_arrived:
       f.title =
           text(log.ever.arrivals.empty() ? "nobody has arrived on " : "nobody arrives any more on ", name);
@@ -349,30 +482,72 @@ void StuckRule::tell_each_other(const StuckCause& cause, Finding& f) {
   add_arrivals(log.before.arrivals, f);
 }
 
-// An arrival that the running phase has no place for: what it did not wait for.
-void StuckRule::explain_arrival(const Warp& w, const Mbarrier& bar, Finding& f) {
-  add_init(bar, f);
-  std::string idle;
-  for (const auto& [address, other] : bar.cta->mbarriers)
-    if (other.valid && &other != &bar && history_.of(other).waits.empty() &&
-        !history_.of(other).tells_of_copies)
-      idle += (idle.empty() ? "" : ", ") + other.name();
+// The stage is filled again before its last copies have landed: what its thread waited for in between.
+void StuckRule::explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f) const {
   const LatestWait* latest = history_.latest_wait(w);
+  const std::string name = latest ? latest->bar->name() : "";
+  f.title += ": its thread arrives again before the phase is complete";
+  f.hint = "wait for the empty barrier of the stage in front of the arrival and the copies";
+  if (latest)
+    f.related.insert(f.related.begin(), {"the latest wait, for " + name, tell_.line(latest->source)});
   if (latest && latest->bar != &bar)
     for (const PassedWaits& passed : history_.of(*latest->bar).waits)
       if (passed.warp == &w && passed.source == latest->source && passed.again) {
-        const std::string name = latest->bar->name();
-        f.title += text(": the wait for ", name, " in front of it has passed twice for the same phase");
+        f.title = text(init_words(bar), ", and its thread arrives again: the wait for ", name,
+                       " in front of it has passed twice for the same phase");
         f.why =
             text("By its parity that wait asks for a phase that was complete the last time, too; ", name,
                  " has come to phase ", latest->bar->phase, " since, and nobody had to arrive in between.");
         f.hint = text("flip the parity of the wait for ", name, " once per use of the stage");
-        f.related.insert(f.related.begin(), {"the wait for " + name, tell_.line(latest->source)});
         return;
       }
-  if (idle.empty()) return;
-  f.why += text("; nobody waits for ", idle,
-                latest ? text(" (the latest wait of this warp was for ", latest->bar->name(), ")") : "");
+  const std::string initialised = tell_.line(bar.init_source).text();
+  std::string idle;  // those of another kind, that nobody waits for
+  for (const auto& [address, other] : bar.cta->mbarriers)
+    if (other.valid && tell_.line(other.init_source).text() != initialised &&
+        history_.of(other).waits.empty() && !history_.of(other).tells_of_copies)
+      idle += (idle.empty() ? "" : ", ") + other.name();
+  if (latest && latest->complete == 0) {
+    f.why += text(". The wait for ", name,
+                  " passed at once, as on a fresh barrier: nobody had to hand a stage back.");
+    f.hint += ", for parity 1 on the first lap only";
+  } else if (!latest) {
+    f.why += ". It has waited for no mbarrier.";
+  }
+  if (!idle.empty() && !(latest && latest->complete == 0)) f.title += ": nobody waits for " + idle;
+}
+
+// An arrival that the running phase has no place for. It is the last that the history knows of.
+void StuckRule::explain_arrival(const At& at, const Mbarrier& bar, Finding& f) {
+  const std::string line = tell_.line(at.inst).text();
+  uint64_t own = 0;  // from this line, which an unrolled loop has several times
+  uint32_t lanes = 0;
+  const Arrivals* other = nullptr;
+  for (const Arrivals& a : history_.of(bar).running.arrivals)
+    if (a.warp == &at.warp && tell_.line(a.source).text() == line)
+      own += a.count, lanes |= a.lanes;
+    else
+      other = &a;
+  add_init(bar, f);
+  if (own == 0 || bar.arrived == 0) return;
+  f.title = init_words(bar);
+  if (other && own == 1) {
+    const bool same_warp = other->warp == &at.warp;
+    f.title += text(", and ", same_warp ? "a second arrival of one phase comes from another line"
+                                        : names_of({other->warp, &at.warp}) + " arrive in one phase");
+    f.related.push_back(
+        {same_warp ? "the one before" : names_of({other->warp}) + " arrives", tell_.line(other->source)});
+    f.hint =
+        same_warp
+            ? "arrive once per phase, with the bytes of all its copies, or initialise it for all arrivals of a phase"
+            : "let one thread of the CTA arrive and copy, or initialise it for all arrivals of a phase";
+  } else if ((lanes & (lanes - 1)) != 0) {
+    f.title += text(", and several lanes of ", names_of({&at.warp}), " arrive, each for itself");
+    f.hint =
+        "let one lane of the warp arrive and copy (elect.sync), or initialise it for all arrivals of a phase";
+  } else {
+    explain_refilled(at.warp, bar, f);
+  }
 }
 
 }  // namespace emu::check

@@ -81,6 +81,7 @@ std::string json_of(const Related& related) {
   f.add("what", related.what);
   f.add("file", related.line.file);
   f.add("line", related.line.line);
+  f.list("chain", related.line.chain, [](const Frame& frame) { return json_of(frame); });
   return f.text();
 }
 

@@ -35,7 +35,7 @@ struct Add {
   template <class T>
   static T of(T old, T b, T, bool global) {
     if constexpr (std::is_same_v<T, double>) {
-      return old + b;
+      return add_to_memory(old, b, global);
     } else if constexpr (std::is_same_v<T, float>) {
       // In global memory subnormal inputs and results are flushed, in shared memory they are not.
       return global ? canonical(flush(flush(old) + flush(b))) : canonical(old + b);

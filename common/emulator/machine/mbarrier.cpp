@@ -24,7 +24,7 @@ std::string plural(uint64_t n, const char* what) {
   f.state = bar.state();
   f.why = why;
   f.hint = hint;
-  at.warp.machine.observers.tell(&Observer::on_mbarrier_fault, at.warp, at.inst, bar, f);
+  at.warp.machine.observers.tell(&Observer::on_mbarrier_fault, at, bar, f);
   at.fault(f);
 }
 
@@ -114,11 +114,18 @@ Mbarrier& mbarrier_at(const At& at, Cta& cta, uint64_t address) {
   check_place(at, cta, address);
   const std::string name = cta.program.barrier_name(static_cast<uint32_t>(address));
   const bool was_one = cta.mbarriers.count(static_cast<uint32_t>(address)) != 0;
-  at.fault(
-      Id::barrier_not_initialised, name + " of " + cta.text() + " holds no mbarrier",
-      was_one ? "it was destroyed by mbarrier.inval" : "no mbarrier.init has been executed on this address",
-      was_one ? "initialise it again before this use"
-              : "let one thread execute mbarrier.init on it, and a barrier before any other thread uses it");
+  const Mbarrier* before = was_one || address < 8 ? nullptr : find_mbarrier(cta, address - 8);
+  const std::string row = before
+                              ? "; it lies behind " + before->name() + ", the last that is initialised at " +
+                                    cta.program.line_of(before->init_source).brief()
+                              : "";
+  at.fault(Id::barrier_not_initialised, name + " of " + cta.text() + " holds no mbarrier",
+           was_one ? "it was destroyed by mbarrier.inval"
+                   : "no mbarrier.init has been executed on this address" + row,
+           was_one ? "initialise it again before this use"
+           : before
+               ? "let the loop of mbarrier.init reach it, or see which index runs past the last stage"
+               : "let one thread execute mbarrier.init on it, and a barrier before any other thread uses it");
 }
 
 void mbarrier_init(const At& at, Cta& cta, uint64_t address, uint32_t count) {

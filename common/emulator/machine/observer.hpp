@@ -70,7 +70,7 @@ class Observer {
   // The launch is about to end with this finding; who knows more of its cause may say so in it. Nobody can go on any more;
   // or a lane's arrival on an mbarrier cannot be.
   virtual void on_deadlock(const std::vector<StuckGroup>&, Finding&) {}
-  virtual void on_mbarrier_fault(Warp&, const Inst&, const Mbarrier&, Finding&) {}
+  virtual void on_mbarrier_fault(const At&, const Mbarrier&, Finding&) {}
   virtual void on_cta_start(Cta&) {}
   virtual void on_cta_end(Cta&) {}
   virtual void on_exit(Warp&, const Inst&, uint32_t /*mask*/) {}

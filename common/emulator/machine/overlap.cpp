@@ -41,10 +41,12 @@ void Overlap::on_async_issue(AsyncOp& op) {
   if (op.barrier) of_copies_.insert(op.barrier);
   if (is_load(op)) loads_[&op.warp->cta] += op.bytes;
   if (op.kind == AsyncOp::Kind::cp_async) warp.cp_async_bytes += op.bytes;
-  if (is_store(op)) raise(stats_.copy_bytes_ahead_of_store, loads_[&op.warp->cta]);
+  if (is_store(op)) stats_.stores_behind_product += warp.open || warp.products > 0;
   if (op.kind == AsyncOp::Kind::wgmma) {
     raise(stats_.wgmma_groups_ahead, warp.products);
     warp.open = true;
+    const uint64_t registers = op.warp->registers;
+    if (stats_.wgmma_registers == 0 || registers < stats_.wgmma_registers) stats_.wgmma_registers = registers;
   }
 }
 

@@ -36,8 +36,9 @@ std::string Stats::json() const {
   o.add("wgmma.issued", wgmma_issued);
   o.add("wgmma.flop", wgmma_flop);
   o.add("copy.bytes_ahead", copy_bytes_ahead);
-  o.add("copy.bytes_ahead_of_store", copy_bytes_ahead_of_store);
   o.add("wgmma.groups_ahead", wgmma_groups_ahead);
+  o.add("stores.behind_product", stores_behind_product);
+  o.add("wgmma.registers", wgmma_registers);
   o.add("setmaxnreg.warps", setmaxnreg_warps);
   o.add("setmaxnreg.registers", setmaxnreg_registers);
   o.add("global.load.bytes", global_load_bytes);

@@ -23,11 +23,13 @@ struct Stats {
            mbarrier_complete_tx_bytes = 0, mbarrier_phases_completed = 0;
   uint64_t wgmma_issued = 0, wgmma_flop = 0;
   // Each the most that was ever seen (overlap.hpp). Bytes of copies into shared memory that were in flight when a wait for
-  // a copy had ended (of the waiting warp's own cp.async, of the CTA's where an mbarrier was waited for), and when a bulk
-  // store was issued; groups of wgmma that were not waited for when the next wgmma was issued.
-  uint64_t copy_bytes_ahead = 0, copy_bytes_ahead_of_store = 0, wgmma_groups_ahead = 0;
+  // a copy had ended (of the waiting warp's own cp.async, of the CTA's where an mbarrier was waited for); groups of wgmma that
+  // were not waited for when the next wgmma was issued.
+  uint64_t copy_bytes_ahead = 0, wgmma_groups_ahead = 0;
+  uint64_t stores_behind_product = 0;  // bulk and tensor stores of a warp that had a wgmma in flight
   // Warps that executed setmaxnreg; the most registers that all warps of a CTA had after one, those that have ended too.
   uint64_t setmaxnreg_warps = 0, setmaxnreg_registers = 0;
+  uint64_t wgmma_registers = 0;  // the fewest that a thread had that executed one
   uint64_t global_load_bytes = 0, global_store_bytes = 0, shared_load_bytes = 0, shared_store_bytes = 0;
   std::string json() const;  // {"launches":1,...}
 };

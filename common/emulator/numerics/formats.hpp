@@ -135,6 +135,18 @@ inline float canonical(float v) {
   return v != v ? bit_cast<float>(kNan32) : v;
 }
 
+// What an atomic or a bulk reduction leaves in memory. Which of two NaNs an addition of C++ gives is left to the compiler; an
+// H200 keeps the one in shared memory before the one that is added, and makes it quiet, and in global memory the one that is
+// added before the one that is there, as it is (checks/recorded/nan_bits.txt).
+inline double add_to_memory(double old, double value, bool global) {
+  const double sum = old + value;
+  if (sum == sum) return sum;
+  const bool takes_value = global ? value != value : old == old;
+  const double nan = takes_value ? value : old;
+  if (nan == nan) return bit_cast<double>(0xFFF8000000000000ull);
+  return global ? nan : bit_cast<double>(bit_cast<uint64_t>(nan) | 0x0008000000000000ull);
+}
+
 // .ftz: subnormal numbers become zero of the same sign.
 inline float flush(float v) {
   return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v;

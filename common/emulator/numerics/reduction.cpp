@@ -34,7 +34,7 @@ struct AddF32Flushed {
   static float of(float a, float b) { return canonical(flush(flush(a) + flush(b))); }
 };
 struct AddF64 {
-  static double of(double a, double b) { return a + b; }
+  static double of(double old, double value) { return add_to_memory(old, value, true); }
 };
 template <class Half>
 struct AddHalf {
