@@ -11,12 +11,12 @@ constexpr int kSchedulers = 4;  // of an SM; warp w of a CTA has number w % 4
 // Machine instructions for each instruction of PTX. Counters: warp instructions at 8192 over those that the emulator counts,
 // 0.82 to 0.89 from lesson to lesson.
 constexpr double kSlots = 0.86;
-constexpr double kInterval = 2.2;      // from one instruction of a warp to its next. Fit.
-constexpr double kDivideSlots = 30;    // of a division that ptxas makes a routine of. Fit.
-constexpr double kTryWait = 34;        // times: mbarrier_open, less the loop around it
-constexpr double kArrive = 9;          // times: mbarrier_arrive
-constexpr double kProxyFence = 20;     // times: proxy_fence_128, less the store
-constexpr double kCopyIssue = 30;      // of a bulk copy, for the thread that asks for it. Fit.
+constexpr double kInterval = 2.2;    // from one instruction of a warp to its next. Fit.
+constexpr double kDivideSlots = 30;  // of a division that ptxas makes a routine of. Fit.
+constexpr double kTryWait = 34;      // times: mbarrier_open, less the loop around it
+constexpr double kArrive = 9;        // times: mbarrier_arrive
+constexpr double kProxyFence = 20;   // times: proxy_fence_128, less the store
+constexpr double kCopyIssue = 30;    // of a bulk copy, for the thread that asks for it. Fit.
 // Of ld.shared. Fit. Then a pass for each word that a bank has to give: times, shared_load_stride_*, shared_store_stride_*.
 constexpr double kSharedLatency = 30;
 
@@ -26,7 +26,7 @@ constexpr double kWakeBarrier = 18;   // times: syncthreads_256
 constexpr double kWakeCluster = 290;  // times: cluster_barrier_2
 // What barrier.cluster.arrive takes longer where it releases stores. times: cluster_barrier_2_384_bulk_stores less _relaxed
 constexpr double kReleaseBehindStores = 763;
-constexpr double kWakeGroup = 20;     // wait_group of any kind. Fit.
+constexpr double kWakeGroup = 20;  // wait_group of any kind. Fit.
 
 // ---- tensor core
 // m64nN, 32 bytes along K: cycles of each of the four cores per column. times: wgmma_*_pipelined
