@@ -17,7 +17,7 @@ constexpr double kTryWait = 34;      // times: mbarrier_open, less the loop arou
 constexpr double kArrive = 9;        // times: mbarrier_arrive
 constexpr double kProxyFence = 20;   // times: proxy_fence_128, less the store
 constexpr double kCopyIssue = 30;    // of a bulk copy, for the thread that asks for it. Fit.
-// Of ld.shared. Fit. Then a pass for each word that a bank has to give: times, shared_load_stride_*, shared_store_stride_*.
+// Of ld.shared. Fit. Then a pass for each word that a bank has to give: times, shared_load_stride_*.
 constexpr double kSharedLatency = 30;
 
 // ---- waits: from what ends them to the next instruction
