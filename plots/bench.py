@@ -2,6 +2,7 @@
 plots/data, from which the recorded figures and the numbers of the documents come:
 
   ladder    every solution beside cuBLASLt, at ten sizes, under sustained load
+  turns     the solutions in one process, in turns of an order that is drawn anew for each round: which of two is the faster
   cool      the last solution beside cuBLASLt on a cool chip: short samples, each after a pause
   stages    the solutions that take --stages, at each length of the ring
   spills    the program beside lesson 07, with the registers moved and with an equal share of them
@@ -35,7 +36,7 @@ from workbook import device
 from workbook.base import OK, WRONG, Stop
 from workbook.run import run
 
-PARTS = ["ladder", "cool", "stages", "spills", "times", "copy", "counters"]
+PARTS = ["ladder", "turns", "cool", "stages", "spills", "times", "copy", "counters"]
 LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "registers", "ctas_per_sm", "ms_median",
           "ms_min", "ms_max", "samples", "tflops", "cublas_tflops", "ratio_median", "ratio_min", "ratio_max",
           "compared_with", "verdict", "state", "cublas_algorithm", "cublas_algorithms", "ms_samples", "cublas_ms_samples",
@@ -43,6 +44,11 @@ LADDER = ["lesson", "m", "n", "k", "process", "variant", "tile", "stages", "regi
 SQUARES = [512, 1024, 2048, 4096, 8192, 16384]
 OBLONG = [(1000, 1032, 520), (4096, 1024, 8192), (8192, 28672, 4096), (4104, 3992, 2056)]
 LARGE, LARGE_FROM = {(16384, 16384, 16384), (8192, 28672, 4096)}, "08"  # seconds each: the fast rungs only
+TURNS = ["lesson", "m", "n", "k", "process", "variant", "tile", "ms_median", "ms_min", "ms_max", "samples", "tflops", "state", "ms_samples",
+         "sm_mhz_samples", "mhz_samples", "watts_samples"]
+TURNS_PROCESSES = 3
+TURNS_NOTE = ("bell-shaped random bf16 in [-1, 1]; every process times all solutions in turns, in an order drawn anew for each round; sm_mhz: "
+              "the mean clock of the SMs during a sample, from their cycle counters")
 VARIANTS_AT, VARIANTS_PROCESSES = [(4096, 4096, 4096), (8192, 8192, 8192)], 3
 COUNTERS_AT = (8192, 8192, 8192)
 COUNTERS = {"time_ns": "gpu__time_duration.sum", "sm_cycles_active": "sm__cycles_active.sum",
@@ -153,6 +159,19 @@ class Bench:
                         table.add(row)
         return table
 
+    def turns(self):
+        table = self.table("turns", TURNS_NOTE, TURNS)
+        for process in range(min(TURNS_PROCESSES, self.args.processes)):
+            if self.late():
+                break
+            done = run([self.build / "bench" / "ladder_turns", "--seed", process + 1, "--rounds", self.args.rounds,
+                        *sorted((self.build / "bench" / "turns").glob("*.so"))], 300, merge=False)
+            if done.code != OK:
+                self.fail("ladder_turns", done.ended())
+            for row in csv.DictReader(done.output.splitlines()):
+                table.add(row)
+        return table
+
     def cool(self):
         table = self.table("cool", "as in the ladder, on a cool chip", LADDER)
         program = self.programs()[-1]
@@ -249,7 +268,7 @@ def main():
     if gpu is None:
         raise Stop("bench needs a Hopper GPU", ("why", why), ("try", "make plots draws the recorded data anywhere"))
     bench = Bench(args, gpu.name)
-    for part in [p for p in ("times", "copy", "counters", "stages", "spills", "cool", "ladder") if p in parts]:  # the longest last
+    for part in [p for p in ("times", "copy", "counters", "turns", "stages", "spills", "cool", "ladder") if p in parts]:  # the longest last
         start = time.time()
         table = getattr(bench, part)()
         if table and table.rows:

@@ -146,21 +146,52 @@ def busy():
             f"({machine(header)}).\n")
 
 
+def by_point(rows):
+    """{(lesson, size): its processes}"""
+    found = {}
+    for r in rows:
+        found.setdefault((r["lesson"], r["m"]), []).append(r)
+    return found
+
+
+def tflops(processes):
+    return [r["tflops"] for r in processes]
+
+
+def a_of(row):
+    return row["lesson"][:2]
+
+
+def cycles(predicted, processes):
+    """Of a launch, by the clock of the SMs while it was timed; without the time from grid to grid."""
+    overlaps = predicted["ms"] - predicted["cycles"] / predicted["mhz"] / 1000
+    return median((median(samples(r, "ms_samples")) - overlaps) * 1000 * median(samples(r, "sm_mhz_samples")) for r in processes)
+
+
 def predictions():
     header, rows = load(ROOT / "plots" / "data" / "emulator-predictions.csv", ("toolkit", "recorded"))
     own = [r for r in rows if r["part"] == "ladder"]
     sizes = sorted({r["m"] for r in own})
     at = {(r["lesson"], r["m"]): r for r in own}
     errors = {part: [abs(r["error"]) for r in rows if r["part"] == part] for part in ("ladder", "stages")}
-    pairs = sum(a["m"] == b["m"] for a, b in combinations(own, 2))
-    swapped = [max(a["recorded"], b["recorded"]) / min(a["recorded"], b["recorded"]) - 1 for a, b in combinations(own, 2)
-               if a["m"] == b["m"] and (a["recorded"] - b["recorded"]) * (a["predicted"] - b["predicted"]) < 0]
+    turns = by_point(load(newest("turns"))[1])
+    pairs = [(a, b, turns[a["lesson"], a["m"]], turns[b["lesson"], b["m"]]) for a, b in combinations(own, 2) if a["m"] == b["m"]]
+    apart = [(a, b, x, y) for a, b, x, y in pairs if min(tflops(x)) > max(tflops(y)) or min(tflops(y)) > max(tflops(x))]
+    swapped = [(a, b, x, y) for a, b, x, y in apart if (median(tflops(x)) - median(tflops(y))) * (a["predicted"] - b["predicted"]) < 0]
+    distance = max((abs(median(tflops(x)) / median(tflops(y)) - 1) for _, _, x, y in swapped), default=0)
+    again = [abs(r["predicted"] / median(tflops(turns[r["lesson"], r["m"]])) - 1) for r in own]
+    of_cycles = {size: [r["cycles"] / cycles(r, turns[r["lesson"], size]) - 1 for r in own if r["m"] == size] for size in sizes}
     said = {part: f"{100 * sum(e) / len(e):.1f} % on the average and {100 * max(e):.1f} % at most" for part, e in errors.items()}
     return (
         f"TFLOP/s predicted, recorded, and the error (recorded: {header['recorded']}; PTX of toolkit {header['toolkit']}). The error is "
-        f"{said['ladder']}; of the stage sweeps of lessons 05 and 11, {said['stages']}. Of {pairs} "
-        f"pairs of rungs at one size {len(swapped)} are predicted in the wrong order, none of which is more than "
-        f"{100 * max(swapped, default=0):.1f} % apart in the record.\n\n"
+        f"{said['ladder']}; of the stage sweeps of lessons 05 and 11, {said['stages']}.\n\n"
+        f"Beside three more processes, in each of which all rungs take turns ({newest('turns').name}), it is {100 * sum(again) / len(again):.1f} % on the "
+        f"average and {100 * max(again):.1f} % at most. These separate {len(apart)} of the {len(pairs)} pairs of rungs at one size: the medians of one are all "
+        f"above those of the other. Of these {len(swapped)} {'is' if len(swapped) == 1 else 'are'} predicted in the wrong order"
+        + (f" ({'; '.join(f'{a_of(a)} and {a_of(b)} at {size}' for size, a, b in [(p[0]['m'], p[0], p[1]) for p in swapped])}), "
+           f"at most {100 * distance:.1f} % apart" if swapped else "") + ". "
+        "In cycles, by the clock that the SMs' own counters show there, the predictions are off by "
+        + ", ".join(f"{100 * sum(e) / len(e):+.1f} % ({100 * min(e):+.0f} to {100 * max(e):+.0f} %) at {size}" for size, e in of_cycles.items()) + ".\n\n"
     ) + table(["M = N = K"] + [str(s) for s in sizes],
               [[lesson] + [f"{at[lesson, s]['predicted']:.0f}, {at[lesson, s]['recorded']:.0f}: {100 * at[lesson, s]['error']:+.1f} %"
                            if (lesson, s) in at else "" for s in sizes] for lesson in lessons(own)])
@@ -173,21 +204,38 @@ def others():
     counted = [r for r in rows if r["counted"]]
     sizes, names = sorted({r["m"] for r in rows}), list(dict.fromkeys((r["source"], r["kernel"], r["tile"]) for r in rows))
     at = {(r["source"], r["kernel"], r["tile"], r["m"]): r for r in rows}
-    errors, cycles = [abs(r["error"]) for r in rows], [abs(r["cycles"] / r["counted"] - 1) for r in counted]
+    errors, counted_errors = [abs(r["error"]) for r in rows], [abs(r["cycles"] / r["counted"] - 1) for r in counted]
+    second = {(r["source"], r["kernel"], r["tile"], r["m"]): r["tflops"] for r in load(newest("shuffled"))[1]}
+    moved = [abs(second[key] / r["recorded"] - 1) for key, r in at.items()]
+    again = [abs(r["predicted"] / second[key] - 1) for key, r in at.items()]
     within = sum(e <= 0.2 for e in errors)
     said = lambda r: f"{r['predicted']:.0f}, {r['recorded']:.0f}: {100 * r['error']:+.0f} %"
     of_cycles = lambda r: f"{r['cycles']:,}, {r['counted']:,}: {100 * (r['cycles'] / r['counted'] - 1):+.0f} %" if r["counted"] else ""
     return (
         f"TFLOP/s predicted, recorded, and the error; for {counted[0]['m']} also the cycles ({machine(header)}; {header['sources']}). In TFLOP/s "
         f"the error is {100 * sum(errors) / len(errors):.0f} % on the average, {100 * median(errors):.0f} % in the median and {100 * max(errors):.0f} % at "
-        f"most; {within} of {len(errors)} are within 20 %. In cycles it is {100 * sum(cycles) / len(cycles):.0f} % on the average, "
-        f"{100 * median(cycles):.0f} % in the median and {100 * max(cycles):.0f} % at most.\n\n"
+        f"most; {within} of {len(errors)} are within 20 %. In cycles it is {100 * sum(counted_errors) / len(counted_errors):.0f} % on the average, "
+        f"{100 * median(counted_errors):.0f} % in the median and {100 * max(counted_errors):.0f} % at most. A second process, with turns in an order drawn anew for "
+        f"each round ({newest('shuffled').name}), differs from the first by {100 * median(moved):.0f} % in the median and {100 * max(moved):.0f} % at most; beside it "
+        f"the error is {100 * sum(again) / len(again):.0f} % on the average, and {sum(e <= 0.2 for e in again)} of {len(again)} are within 20 %.\n\n"
     ) + table(["kernel", "tile"] + [str(s) for s in sizes] + [f"cycles at {counted[0]['m']}"],
               [[f"{source} {kernel}", tile] + [said(at[source, kernel, tile, s]) if (source, kernel, tile, s) in at else "" for s in sizes]
                + [of_cycles(at[source, kernel, tile, counted[0]["m"]])] for source, kernel, tile in names])
 
 
-BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, spills, copy, counters, multicast, busy, predictions, others)}
+def times():
+    """The micro-benchmarks, recorded and under the timed schedule."""
+    header, rows = load(ROOT / "plots" / "data" / "emulator-times.csv", ("toolkit", "recorded"))
+    errors = [abs(r["error"]) for r in rows]
+    number = lambda cycles: f"{cycles:,.0f}" if cycles >= 100 else f"{cycles:.1f}"
+    return (f"Cycles of an SM (recorded: {header['recorded']}; PTX of toolkit {header['toolkit']}). Of {len(rows)} benchmarks "
+            f"{sum(e <= 0.1 for e in errors)} are within 10 % and {sum(e <= 0.3 for e in errors)} within 30 %; the error is {100 * median(errors):.0f} % in "
+            f"the median.\n\n<details><summary>All of them</summary>\n\n") + table(
+        ["program", "what", "measured", "timed", "error"],
+        [[r["name"], r["what"], number(r["recorded"]), number(r["timed"]), f"{100 * r['error']:+.0f} %"] for r in rows]) + "\n</details>\n"
+
+
+BLOCKS = {f.__name__: f for f in (ladder, against_cublas, stages, spills, copy, counters, multicast, busy, predictions, others, times)}
 
 
 def main():

@@ -36,7 +36,7 @@
 namespace {
 
 using lab::bf16;
-constexpr int kSamples = 15;
+int wanted_samples = 15;   // 1 on the emulator, where the same launch takes the same cycles
 constexpr int kLaps = 64;  // repetitions inside a kernel whose mean is taken
 
 struct Row {
@@ -46,11 +46,11 @@ struct Row {
 };
 std::vector<Row> table;
 
-// Runs `launch` kSamples times, each writing one number of cycles to *ticks.
+// Runs `launch` wanted_samples times, each writing one number of cycles to *ticks.
 void measure(const std::string& name, const std::string& what, long long* ticks, double per,
              const std::function<void(int)>& launch) {
   std::vector<double> samples;
-  for (int i = 0; i < kSamples; ++i) {
+  for (int i = 0; i < wanted_samples; ++i) {
     launch(i);
     long long cycles = 0;
     lab::cuda_check(cudaMemcpy(&cycles, ticks, sizeof cycles, cudaMemcpyDeviceToHost), name.c_str());
@@ -136,6 +136,33 @@ __global__ void tensor_store(const __grid_constant__ CUtensorMap tmap, int boxes
   else
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   *ticks = clock64() - start;
+}
+
+// The same, asked for by all lanes of a warp alike.
+__global__ void tensor_store_by_all(const __grid_constant__ CUtensorMap tmap, int boxes, int box_bytes,
+                                    int box_rows, long long* ticks) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  const long long start = clock64();
+  for (int i = 0; i < boxes; ++i)
+    ptx::cp_async_bulk_tensor_2d_store(&tmap, 0, i * box_rows, smem + i * box_bytes);
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_async_bulk_wait_group_read<0>();
+  if (threadIdx.x == 0) *ticks = clock64() - start;
+}
+
+// Plain stores of a warpgroup: the lanes of an instruction write to `sectors` sectors of 32 bytes, by turns.
+template <class T>
+__global__ void plain_stores(T* out, int sectors, long long* ticks) {
+  constexpr int kInSector = 32 / sizeof(T);
+  const int warp = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+  T* to = out + static_cast<size_t>(warp) * kLaps * 32 * kInSector + lane % sectors * kInSector +
+          lane / sectors % kInSector;
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (int i = 0; i < kLaps; ++i) to[i * 32 * kInSector] = static_cast<T>(i);
+  __syncthreads();
+  if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
 }
 
 // A warpgroup copies `per_thread` chunks of 16 bytes a thread with cp.async and waits for them.
@@ -258,6 +285,15 @@ __global__ void mbarrier_arrivals(long long* ticks) {
   if (threadIdx.x == 0) *ticks = clock64() - start;
 }
 
+__global__ void mbarrier_arrivals_of_all(long long* ticks) {
+  __shared__ uint64_t bar;
+  if (threadIdx.x == 0) ptx::mbarrier_init(&bar, 32);
+  __syncthreads();
+  const long long start = clock64();
+  for (int i = 0; i < kLaps; ++i) ptx::mbarrier_arrive(&bar);
+  if (threadIdx.x == 0) *ticks = clock64() - start;
+}
+
 __global__ void proxy_fence(long long* ticks) {
   __shared__ volatile int word[128];
   const long long start = clock64();
@@ -277,7 +313,124 @@ __global__ void __cluster_dims__(2, 1, 1) cluster_barrier(long long* ticks) {
   if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
 }
 
+// The same with what the end of lesson 09 has: the arrivals ordered behind stores to global memory, or not at all.
+template <bool kRelaxed>
+__global__ void __cluster_dims__(2, 1, 1) cluster_barrier_behind_stores(int* out, long long* ticks) {
+  const long long start = clock64();
+  for (int i = 0; i < kLaps; ++i) {
+    out[(blockIdx.x * kLaps + i) * blockDim.x + threadIdx.x] = i;
+    if constexpr (kRelaxed)
+      ptx::barrier_cluster_arrive_relaxed();
+    else
+      ptx::barrier_cluster_arrive();
+    ptx::barrier_cluster_wait();
+  }
+  if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
+}
+
+// Behind stores of the copy engine, a box of each of eight warps, that have read their source.
+template <bool kRelaxed>
+__global__ void __cluster_dims__(2, 1, 1)
+    cluster_barrier_behind_bulk_stores(const __grid_constant__ CUtensorMap tmap, int box_rows,
+                                       long long* ticks) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  const int warp = threadIdx.x / 32;
+  const long long start = clock64();
+  for (int i = 0; i < kLaps; ++i) {
+    if (warp >= 4 && ptx::elect_sync()) {
+      const int box = (static_cast<int>(blockIdx.x) * kLaps + i) * 8 + warp - 4;
+      ptx::cp_async_bulk_tensor_2d_store(&tmap, 0, box * box_rows, smem + (warp - 4) * box_rows * 128);
+      ptx::cp_async_bulk_commit_group();
+      ptx::cp_async_bulk_wait_group_read<0>();
+    }
+    __syncwarp();
+    if constexpr (kRelaxed)
+      ptx::barrier_cluster_arrive_relaxed();
+    else
+      ptx::barrier_cluster_arrive();
+    ptx::barrier_cluster_wait();
+  }
+  if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
+}
+
+// ---- memory near an SM: a warp's words, `stride` words apart, are in as many banks as that leaves
+
+constexpr int kUnrolled = 8;
+
+__global__ void shared_loads(int stride, long long* ticks, unsigned* sink) {
+  __shared__ unsigned words[32 * 32];
+  const unsigned at = ptx::smem_addr(&words[threadIdx.x % 32 * stride]);
+  unsigned sum = 0;
+  for (int i = threadIdx.x; i < 32 * 32; i += blockDim.x) words[i] = 0;
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (int i = 0; i < kLaps; ++i) {
+    unsigned got[kUnrolled];
+#pragma unroll
+    for (unsigned& word : got) asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(word) : "r"(at));
+#pragma unroll
+    for (const unsigned word : got) sum ^= word;
+  }
+  const long long cycles = clock64() - start;
+  if (sum == 12345) *sink = sum;  // never
+  if (threadIdx.x == 0) *ticks = cycles;
+}
+
+__global__ void shared_stores(int stride, long long* ticks) {
+  __shared__ unsigned words[32 * 32];
+  const unsigned at = ptx::smem_addr(&words[threadIdx.x % 32 * stride]);
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (int i = 0; i < kLaps; ++i) {
+#pragma unroll
+    for (int j = 0; j < kUnrolled; ++j)
+      asm volatile("st.volatile.shared.u32 [%0], %1;" ::"r"(at), "r"(i) : "memory");
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) *ticks = clock64() - start;
+}
+
+// The same lines again and again, which are then in L1. They hold zeros, which only the program knows.
+__global__ void l1_loads(const uint4* in, long long* ticks, unsigned* sink) {
+  unsigned sum = 0;
+  __syncthreads();
+  long long start = 0;
+#pragma unroll 1
+  for (int i = -1; i < kLaps; ++i) {
+    if (i == 0) start = clock64();  // behind the first, which comes from further away
+    uint4 got[kUnrolled];
+#pragma unroll
+    for (int j = 0; j < kUnrolled; ++j)
+      asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(got[j].x), "=r"(got[j].y), "=r"(got[j].z), "=r"(got[j].w)
+                   : "l"(in + threadIdx.x + j * 128));
+#pragma unroll
+    for (const uint4& each : got) sum ^= each.x ^ each.w;
+    in += sum;
+  }
+  const long long cycles = clock64() - start;
+  if (sum == 12345) *sink = sum;  // never
+  if (threadIdx.x == 0) *ticks = cycles;
+}
+
+// As a result leaves the accumulators of wgmma: an instruction of a warp writes 16 bytes to each of eight rows.
+__global__ void row_stores(unsigned* out, int row_words, long long* ticks) {
+  const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 8 + threadIdx.x % 32 / 4;
+  unsigned* to = out + static_cast<size_t>(row) * row_words + threadIdx.x % 4;
+  __syncthreads();
+  const long long start = clock64();
+#pragma unroll 1
+  for (int i = 0; i < kLaps; ++i) to[4 * i] = i;
+  __syncthreads();
+  if (threadIdx.x == 0 && blockIdx.x == 0) *ticks = clock64() - start;
+}
+
 __global__ void nothing() {}
+// With the shared memory of a GEMM, so that an SM holds one CTA at a time.
+__global__ void nothing_alone() {}
+__global__ void __cluster_dims__(2, 1, 1) nothing_in_pairs() {}
 
 // ---- the list
 
@@ -301,7 +454,8 @@ void measure_copies(long long* ticks) {
   for (const void* kernel :
        {reinterpret_cast<const void*>(tensor_load), reinterpret_cast<const void*>(tensor_load_issue),
         reinterpret_cast<const void*>(tensor_stream), reinterpret_cast<const void*>(tensor_store<true>),
-        reinterpret_cast<const void*>(tensor_store<false>)})
+        reinterpret_cast<const void*>(tensor_store<false>),
+        reinterpret_cast<const void*>(tensor_store_by_all)})
     lab::cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmem),
                     "shared memory");
   for (const int box_rows : {8, 32, 64, 128, 256}) {
@@ -325,6 +479,21 @@ void measure_copies(long long* ticks) {
     measure("tensor_store_" + size, "one box of eight, until complete", ticks, 8, [&](int) {
       tensor_store<false><<<1, 32, kSmem>>>(tmap, std::min(8, boxes), bytes, box_rows, ticks);
     });
+    measure("tensor_store_by_all_" + size, "the same until read, asked for by all lanes of a warp", ticks, 8,
+            [&](int) {
+              tensor_store_by_all<<<1, 32, kSmem>>>(tmap, std::min(8, boxes), bytes, box_rows, ticks);
+            });
+  }
+  {
+    constexpr int kBoxRows = 16;
+    const CUtensorMap boxes = lab::make_tensor_map_2d(data.get(), kRows, kColumns, kBoxRows, kColumns);
+    measure(
+        "cluster_barrier_2_384_bulk_stores",
+        "barrier.cluster of two CTAs of 384 threads, behind 16 stores of 2 KiB that have read", ticks, kLaps,
+        [&](int) { cluster_barrier_behind_bulk_stores<false><<<2, 384, 32768>>>(boxes, kBoxRows, ticks); });
+    measure(
+        "cluster_barrier_2_384_bulk_stores_relaxed", "the same, arrivals relaxed", ticks, kLaps,
+        [&](int) { cluster_barrier_behind_bulk_stores<true><<<2, 384, 32768>>>(boxes, kBoxRows, ticks); });
   }
   const CUtensorMap tmap = lab::make_tensor_map_2d(data.get(), kRows, kColumns, 128, kColumns);
   int sms = lab::current_device().multiprocessors;
@@ -368,16 +537,92 @@ void measure_threads(long long* ticks) {
           [&](int) { mbarrier_open<<<1, 128>>>(ticks); });
   measure("mbarrier_arrive", "an arrival of one thread, one after another", ticks, kLaps,
           [&](int) { mbarrier_arrivals<<<1, 32>>>(ticks); });
+  measure("mbarrier_arrive_32", "an arrival of all lanes of a warp, one after another", ticks, kLaps,
+          [&](int) { mbarrier_arrivals_of_all<<<1, 32>>>(ticks); });
   measure("proxy_fence_128", "a store to shared memory and fence.proxy.async, 128 threads", ticks, kLaps,
           [&](int) { proxy_fence<<<1, 128>>>(ticks); });
   measure("cluster_barrier_2", "barrier.cluster of two CTAs of 128 threads", ticks, kLaps,
           [&](int) { cluster_barrier<<<2, 128>>>(ticks); });
+  measure("cluster_barrier_2_384", "the same of two CTAs of 384 threads", ticks, kLaps,
+          [&](int) { cluster_barrier<<<2, 384>>>(ticks); });
+  const auto words = lab::device_buffer<int>(2 * kLaps * 384);
+  measure("cluster_barrier_2_384_stores", "the same behind a store of each thread to global memory", ticks,
+          kLaps, [&](int) { cluster_barrier_behind_stores<false><<<2, 384>>>(words.get(), ticks); });
+  measure("cluster_barrier_2_384_stores_relaxed", "the same, arrivals relaxed", ticks, kLaps,
+          [&](int) { cluster_barrier_behind_stores<true><<<2, 384>>>(words.get(), ticks); });
+}
+
+void measure_near_memory(long long* ticks) {
+  const auto data = lab::device_buffer<uint4>(1 << 10);
+  lab::cuda_check(cudaMemset(data.get(), 0, (1 << 10) * sizeof(uint4)), "fill the data");
+  const auto sink = lab::device_buffer<unsigned>(1);
+  for (const int stride : {1, 2, 4, 8, 16, 32}) {
+    const std::string name = std::to_string(stride);
+    measure("shared_load_stride_" + name, "ld.shared of a word by each lane, so many words apart; four warps",
+            ticks, kLaps * kUnrolled, [&](int) { shared_loads<<<1, 128>>>(stride, ticks, sink.get()); });
+    measure("shared_store_stride_" + name, "st.shared likewise", ticks, kLaps * kUnrolled,
+            [&](int) { shared_stores<<<1, 128>>>(stride, ticks); });
+  }
+  measure("l1_load_8x128", "ld.global of 16 bytes a thread that hits L1; four warps", ticks,
+          kLaps * kUnrolled, [&](int) { l1_loads<<<1, 128>>>(data.get(), ticks, sink.get()); });
+}
+
+void measure_plain_stores(long long* ticks) {
+  constexpr size_t kBytes = size_t{132} * 4 * kLaps * 32 * 32;
+  const auto data = lab::device_buffer<unsigned char>(kBytes);
+  for (const int ctas : {1, 132})
+    for (const int sectors : {2, 4, 8, 16, 32}) {
+      const std::string size = std::to_string(sectors) + "_" + std::to_string(ctas) + "ctas";
+      measure(
+          "store_2_bytes_" + size,
+          "an instruction of each of four warps whose lanes write to that many sectors", ticks, kLaps,
+          [&](int) { plain_stores<<<ctas, 128>>>(reinterpret_cast<uint16_t*>(data.get()), sectors, ticks); });
+      if (sectors > 2)
+        measure("store_4_bytes_" + size,
+                "an instruction of each of four warps whose lanes write to that many sectors", ticks, kLaps,
+                [&](int) {
+                  plain_stores<<<ctas, 128>>>(reinterpret_cast<uint32_t*>(data.get()), sectors, ticks);
+                });
+    }
+}
+
+void measure_row_stores(long long* ticks) {
+  constexpr int kRowWords = 4096 / 4;
+  const auto data = lab::device_buffer<unsigned>(size_t{132} * 8 * 8 * kRowWords);
+  for (const int ctas : {1, 132})
+    for (const int threads : {128, 256})
+      measure("store_rows_" + std::to_string(threads) + "_" + std::to_string(ctas) + "ctas",
+              "a store of each warp of 16 bytes to each of eight rows", ticks, kLaps,
+              [&](int) { row_stores<<<ctas, threads>>>(data.get(), kRowWords, ticks); });
+}
+
+// What it takes that one CTA with much shared memory follows another on an SM, alone and in clusters.
+void measure_turnover() {
+  constexpr int kSmem = 200 * 1024;
+  for (void (*kernel)() : {nothing_alone, nothing_in_pairs})
+    lab::cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmem),
+                    "shared memory");
+  for (const int ctas : {132, 1188})
+    for (const bool pairs : {false, true}) {
+      std::vector<double> samples;
+      for (int i = 0; i < wanted_samples; ++i)
+        samples.push_back(lab::event_ms(
+                              [&](int) {
+                                pairs ? nothing_in_pairs<<<ctas, 384, kSmem>>>()
+                                      : nothing_alone<<<ctas, 384, kSmem>>>();
+                              },
+                              50) *
+                          1e6);
+      table.push_back({std::string(pairs ? "launch_pairs_" : "launch_alone_") + std::to_string(ctas),
+                       lab::statistics(samples),
+                       "ns from one empty grid to the next, 200 KiB of shared memory per CTA"});
+    }
 }
 
 void measure_launches() {
   for (const int ctas : {1, 132, 1056}) {
     std::vector<double> samples;
-    for (int i = 0; i < kSamples; ++i)
+    for (int i = 0; i < wanted_samples; ++i)
       samples.push_back(lab::event_ms([&](int) { nothing<<<ctas, 128>>>(); }, 50) * 1e6);
     table.push_back(
         {"launch_" + std::to_string(ctas), lab::statistics(samples), "ns from one empty grid to the next"});
@@ -399,6 +644,7 @@ int main(int argc, char**) {
                    "hopper_times: skipped: the emulator knows cycles under EMU_SCHEDULE=timed alone\n");
       return 77;
     }
+    if (emulator) wanted_samples = 1;
     const auto ticks = lab::device_buffer<long long>(1);
     const auto sink = lab::device_buffer<float>(1);
     for (const int warpgroups : {1, 2, 3}) {
@@ -410,7 +656,11 @@ int main(int argc, char**) {
     }
     measure_copies(ticks.get());
     measure_threads(ticks.get());
+    measure_near_memory(ticks.get());
+    measure_plain_stores(ticks.get());
+    measure_row_stores(ticks.get());
     measure_launches();
+    measure_turnover();
   } catch (const lab::NoDevice& error) {
     std::fprintf(stderr, "hopper_times: skipped: %s\n", error.what());
     return 77;
@@ -420,7 +670,7 @@ int main(int argc, char**) {
   }
   std::printf("name,cycles,least,most,samples,what\n");
   for (const Row& r : table)
-    std::printf("%s,%.1f,%.1f,%.1f,%d,%s\n", r.name.c_str(), r.cycles.median, r.cycles.min, r.cycles.max,
+    std::printf("%s,%.1f,%.1f,%.1f,%d,\"%s\"\n", r.name.c_str(), r.cycles.median, r.cycles.min, r.cycles.max,
                 r.cycles.samples, r.what.c_str());
   return 0;
 }

@@ -13,16 +13,10 @@ namespace record {
 
 // The arguments of cuTensorMapEncodeIm2col. Dimensions are C, W, H, D, N without those that the rank has not; corners are
 // W, H, D.
-struct Im2colArguments {
-  int type = CU_TENSOR_MAP_DATA_TYPE_UINT16;
-  uint32_t rank = 4;
-  const void* address = nullptr;
-  uint64_t size[5] = {1, 1, 1, 1, 1};
-  uint64_t stride_bytes[4] = {0, 0, 0, 0};
+struct Im2colArguments : AnyMapArguments {
+  Im2colArguments() { rank = 4; }
   int lower[3] = {0, 0, 0}, upper[3] = {0, 0, 0};
   uint32_t channels = 8, pixels = 1;
-  uint32_t step[5] = {1, 1, 1, 1, 1};
-  int interleave = 0, swizzle = 0, l2_promotion = 0, oob_fill = 0;
 };
 
 inline int encode(CUtensorMap* map, const Im2colArguments& a) {
@@ -121,41 +115,17 @@ __device__ inline void im2col_load(uint32_t dst, const CUtensorMap* map, int ran
 #undef RECORD_IM2COL
 }
 
-// As load_box of record.cuh, in im2col mode.
-__global__ void load_pixels(const __grid_constant__ CUtensorMap map, int rank, Corner at, Offsets by,
-                            uint32_t offset, uint32_t* out, uint32_t* signalled) {
-  __shared__ alignas(8) uint64_t bar;
-  char* window = window_start();
-  for (uint32_t i = threadIdx.x; i < kWindowBytes / 4; i += blockDim.x)
-    reinterpret_cast<uint32_t*>(window)[i] = kUntouched;
-  ptx::fence_proxy_async_shared_cta();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    const uint32_t bar_address = ptx::smem_addr(&bar);
-    ptx::mbarrier_init(&bar, 1);
-    ptx::fence_mbarrier_init_release_cluster();
-    ptx::mbarrier_arrive_expect_tx(&bar, kWindowBytes + 16);
-    im2col_load(ptx::smem_addr(window) + offset, &map, rank, at, by, bar_address);
-    record::pause();
-    uint32_t completed = 0;
-    while (completed <= kWindowBytes && !phase_done(bar_address, 0)) {
-      asm volatile("mbarrier.complete_tx.shared::cta.b64 [%0], 16;" ::"r"(bar_address) : "memory");
-      completed += 16;
-    }
-    *signalled = kWindowBytes + 16 - completed;
+struct PixelCopy {
+  int rank;
+  Corner at;
+  Offsets by;
+  __device__ void operator()(uint32_t dst, const CUtensorMap* map, uint32_t bar) const {
+    im2col_load(dst, map, rank, at, by, bar);
   }
-  __syncthreads();
-  for (uint32_t i = threadIdx.x; i < kWindowBytes / 4; i += blockDim.x)
-    out[i] = reinterpret_cast<uint32_t*>(window)[i];
-}
+};
 
 inline Loaded im2col_load(const CUtensorMap& map, int rank, Corner at, Offsets by, uint32_t offset) {
-  Buffer<uint32_t> out(kWindowBytes / 4), signalled(1);
-  check(cudaFuncSetAttribute(load_pixels, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-        "shared memory");
-  load_pixels<<<1, 128, kSharedBytes>>>(map, rank, at, by, offset, out.get(), signalled.get());
-  finish_kernel("load_pixels");
-  return {out.download(), signalled.download()[0]};
+  return load(map, PixelCopy{rank, at, by}, offset);
 }
 
 // ---- names

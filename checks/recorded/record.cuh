@@ -54,16 +54,20 @@ class Buffer {
   size_t count_;
 };
 
-// The arguments of cuTensorMapEncodeTiled.
-struct MapArguments {
+// The arguments that the calls of tile mode and of im2col mode have.
+struct AnyMapArguments {
   int type = CU_TENSOR_MAP_DATA_TYPE_UINT16;
   uint32_t rank = 2;
   const void* address = nullptr;
   uint64_t size[5] = {1, 1, 1, 1, 1};
   uint64_t stride_bytes[4] = {0, 0, 0, 0};
-  uint32_t box[5] = {1, 1, 1, 1, 1};
   uint32_t step[5] = {1, 1, 1, 1, 1};
   int interleave = 0, swizzle = 0, l2_promotion = 0, oob_fill = 0;
+};
+
+// The arguments of cuTensorMapEncodeTiled.
+struct MapArguments : AnyMapArguments {
+  uint32_t box[5] = {1, 1, 1, 1, 1};
 };
 
 inline int encode(CUtensorMap* map, const MapArguments& a) {
@@ -87,7 +91,7 @@ struct Corner {
   int c[5];
 };
 
-// ---- one box
+// ---- one copy
 
 __device__ inline void tensor_load(uint32_t dst, const CUtensorMap* map, int rank, Corner at, uint32_t bar) {
 #define RECORD_LOAD(dim, list)                                                                          \
@@ -103,6 +107,15 @@ __device__ inline void tensor_load(uint32_t dst, const CUtensorMap* map, int ran
   if (rank == 5) RECORD_LOAD("5d", "%2, %3, %4, %5, %6");
 #undef RECORD_LOAD
 }
+
+// One copy to shared memory in tile mode.
+struct BoxCopy {
+  int rank;
+  Corner at;
+  __device__ void operator()(uint32_t dst, const CUtensorMap* map, uint32_t bar) const {
+    tensor_load(dst, map, rank, at, bar);
+  }
+};
 
 __device__ inline void tensor_store(const CUtensorMap* map, int rank, Corner at, uint32_t src) {
 #define RECORD_STORE(dim, list)                                                               \
@@ -149,10 +162,11 @@ __device__ inline char* window_start() {
   return dynamic + (1024 - ptx::smem_addr(dynamic) % 1024) % 1024;
 }
 
-// Loads one box to `offset` in a window of shared memory and returns the whole window. signalled: the bytes by which
-// the copy lowered the tx-count, found by completing the rest in steps of 16.
-__global__ void load_box(const __grid_constant__ CUtensorMap map, int rank, Corner at, uint32_t offset,
-                         uint32_t* out, uint32_t* signalled) {
+// Copies to `offset` in a window of shared memory and returns the whole window. signalled: the bytes by which the copy
+// lowered the tx-count, found by completing the rest in steps of 16.
+template <class Copy>
+__global__ void load_window(const __grid_constant__ CUtensorMap map, Copy copy, uint32_t offset,
+                            uint32_t* out, uint32_t* signalled) {
   __shared__ alignas(8) uint64_t bar;
   char* window = window_start();
   for (uint32_t i = threadIdx.x; i < kWindowBytes / 4; i += blockDim.x)
@@ -164,7 +178,7 @@ __global__ void load_box(const __grid_constant__ CUtensorMap map, int rank, Corn
     ptx::mbarrier_init(&bar, 1);
     ptx::fence_mbarrier_init_release_cluster();
     ptx::mbarrier_arrive_expect_tx(&bar, kWindowBytes + 16);
-    tensor_load(ptx::smem_addr(window) + offset, &map, rank, at, bar_address);
+    copy(ptx::smem_addr(window) + offset, &map, bar_address);
     pause();
     uint32_t completed = 0;
     while (completed <= kWindowBytes && !phase_done(bar_address, 0)) {
@@ -189,13 +203,18 @@ struct Loaded {
   }
 };
 
-inline Loaded load(const CUtensorMap& map, int rank, Corner at, uint32_t offset) {
+template <class Copy>
+Loaded load(const CUtensorMap& map, Copy copy, uint32_t offset) {
   Buffer<uint32_t> out(kWindowBytes / 4), signalled(1);
-  check(cudaFuncSetAttribute(load_box, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+  check(cudaFuncSetAttribute(load_window<Copy>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
         "shared memory");
-  load_box<<<1, 128, kSharedBytes>>>(map, rank, at, offset, out.get(), signalled.get());
-  finish_kernel("load_box");
+  load_window<<<1, 128, kSharedBytes>>>(map, copy, offset, out.get(), signalled.get());
+  finish_kernel("load_window");
   return {out.download(), signalled.download()[0]};
+}
+
+inline Loaded load(const CUtensorMap& map, int rank, Corner at, uint32_t offset) {
+  return load(map, BoxCopy{rank, at}, offset);
 }
 
 // Stores one box from `offset` in a window of shared memory, whose bytes are given.

@@ -208,7 +208,9 @@ const LessonRun& run_right(const Call& call) {
 }
 
 Tile tile() {
-  return run_lesson({}).tile();
+  const LessonRun& run = run_lesson({});
+  if (run.program.members.count("tile") == 0) FAIL(run.trouble());  // it ended before it could say so
+  return run.tile();
 }
 
 void expect(const LessonRun& run, bool holds, const std::string& but) {

@@ -59,7 +59,7 @@ def plot_script(name, *words):
 
 def bench(words):
     device.choose("gpu")
-    build.prepare("ladder", "bench.copy_bandwidth.gpu", "bench.hopper_times.gpu", again=True)
+    build.prepare("ladder", "bench.copy_bandwidth.gpu", "bench.hopper_times.gpu", "ladder_turns", again=True)
     device.choose("gpu", build.toolkit()[0])
     return plot_script("bench.py", "--build", str(BUILD), *words)
 

@@ -11,6 +11,7 @@ from workbook.check import TRY_LIMIT_S, arguments, print_own, schedule, show_run
 from workbook.nvcc import allotted
 from workbook.run import run
 
+OF_CUDA = re.compile(r"(__)?cu(da)?[A-Z]\w+$")  # a call of the runtime or the driver
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 FOLDER_OPTIONS = ("-I", "-isystem", "-include", "-L")
 
@@ -58,12 +59,13 @@ def compiled(source, choice):
     """The program of the file. Raises DoesNotCompile."""
     out = BUILD / "try" / (source.stem + (".emu" if choice.device == "emu" else ""))
     more, libraries = options()
+    compiling = more if "-DNDEBUG" in more else ["-UNDEBUG", *more]  # assert() is on, as in a build of one's own
     build.jobs()
     with build.locked():
         build.setup(again=False)
         build.build("emulator", "lab_host")
         try:
-            return program.make(source, out, choice.device, more=more, libraries=libraries)
+            return program.make(source, out, choice.device, more=compiling, libraries=libraries)
         except Stop as stop:
             if more:
                 stop.lines = [(label, text) for label, text in stop.lines if label != "try"] + [("try", "look at FLAGS")]
@@ -79,6 +81,12 @@ def refusal(error, source):
         return [f"{shown(source)} has no main()", "",
                 paragraph("why", "a whole program is run: its main() makes the inputs, launches the kernel and compares"),
                 paragraph("try", "add one; README.md has a program to start from, at \"A kernel of your own\"")]
+    calls = [name for name in missing if OF_CUDA.match(name)]
+    if calls:
+        return [f"the emulator does not have {', '.join(calls[:4])}" + (f" and {len(calls) - 4} more" if calls[4:] else ""), "",
+                paragraph("why", "of the CUDA runtime and driver it has the calls that launches, memory, streams, events, modules and tensor "
+                                 "maps need; textures, arrays, surfaces and graphs are not emulated (common/emulator/README.md)"),
+                paragraph("try", "leave the call away where the kernel does not need it, or run the program on a Hopper GPU: DEVICE=gpu")]
     return [f"the linker does not find {missing[0]}" + (f" and {len(missing) - 1} more" if missing[1:] else ""), "",
             paragraph("why", "neither the file nor the emulator defines it. NVIDIA's libraries (cuBLAS and the like) hold machine code, "
                              "which the emulator cannot execute"),

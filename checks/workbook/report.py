@@ -50,7 +50,7 @@ def caller(chain, file, line):
 
 def brief(text, source):
     """Words of a report, with the student's source by its name alone."""
-    return short(text.replace(str(source), source.name) if source else text)
+    return short(text).replace(short(str(source)), source.name) if source else short(text)
 
 
 def finding_lines(finding, source):

@@ -31,9 +31,22 @@ std::vector<std::string> broken_lengths(const TensorMapSpec& spec) {
     out.push_back(entries("stride_bytes", spec.stride_bytes.size(), "globalStrides") + ": " + of_rank +
                   std::to_string(rank - 1) +
                   "; give the step of every dimension but the innermost, in bytes");
-  if (spec.box.size() != rank)
+  if (!spec.pixels && spec.box.size() != rank)
     out.push_back(entries("box", spec.box.size(), "boxDim") + ": " + of_rank + std::to_string(rank) +
                   "; give one extent for each dimension");
+  if (spec.pixels && !spec.box.empty())
+    out.push_back(entries("box", spec.box.size(), "boxDim") +
+                  ": a map in im2col mode has none; leave it empty, or leave pixels away for tile mode");
+  if (spec.pixels && rank >= 3) {
+    const std::string corners = ": " + of_rank + std::to_string(rank - 2) +
+                                "; give one for each dimension between channels and images";
+    if (spec.pixels->lower_corner.size() != rank - 2)
+      out.push_back(entries("lower_corner", spec.pixels->lower_corner.size(), "pixelBoxLowerCorner") +
+                    corners);
+    if (spec.pixels->upper_corner.size() != rank - 2)
+      out.push_back(entries("upper_corner", spec.pixels->upper_corner.size(), "pixelBoxUpperCorner") +
+                    corners);
+  }
   if (!spec.element_stride.empty() && spec.element_stride.size() != rank)
     out.push_back(entries("element_stride", spec.element_stride.size(), "elementStrides") + ": " + of_rank +
                   std::to_string(rank) + "; leave it empty for 1 everywhere");
@@ -53,6 +66,14 @@ rules::TensorMapArguments arguments_of(const TensorMapSpec& spec) {
   a.swizzle = spec.swizzle;
   a.l2_promotion = spec.l2_promotion;
   a.oob_fill = spec.oob_fill;
+  if (!spec.pixels) return a;
+  a.im2col = true;
+  if (a.rank >= 3) {  // else its rule is broken
+    std::copy(spec.pixels->lower_corner.begin(), spec.pixels->lower_corner.end(), a.lower_corner);
+    std::copy(spec.pixels->upper_corner.begin(), spec.pixels->upper_corner.end(), a.upper_corner);
+  }
+  a.channels_per_pixel = spec.pixels->channels;
+  a.pixels_per_column = spec.pixels->pixels;
   return a;
 }
 
@@ -64,17 +85,34 @@ std::vector<std::string> sentences(const TensorMapSpec& spec, bool refused) {
   return out;
 }
 
-// cuTensorMapEncodeTiled, found through the runtime: no program links the driver's library.
-decltype(&::cuTensorMapEncodeTiled) driver_encode() {
+// A call of the driver, found through the runtime: no program links the driver's library.
+template <class Call>
+Call* driver_call(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  cuda_check(driver_entry_point("cuTensorMapEncodeTiled", &function, &found),
-             "look up cuTensorMapEncodeTiled in the driver");
-  if (found != cudaDriverEntryPointSuccess || function == nullptr) {
-    throw std::runtime_error(
-        "the driver has no cuTensorMapEncodeTiled: it needs a driver for CUDA 12.0 or newer");
-  }
-  return reinterpret_cast<decltype(&::cuTensorMapEncodeTiled)>(function);
+  cuda_check(driver_entry_point(name, &function, &found),
+             (std::string("look up ") + name + " in the driver").c_str());
+  if (found != cudaDriverEntryPointSuccess || function == nullptr)
+    throw std::runtime_error(std::string("the driver has no ") + name +
+                             ": it needs a driver for CUDA 12.0 or newer");
+  return reinterpret_cast<Call*>(function);
+}
+
+const char* name_of_call(const TensorMapSpec& spec) {
+  return spec.pixels ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled";
+}
+
+CUresult encode(CUtensorMap* map, const TensorMapSpec& spec) {
+  const rules::TensorMapArguments a = arguments_of(spec);
+  void* const address = const_cast<void*>(spec.address);
+  if (spec.pixels)
+    return driver_call<decltype(::cuTensorMapEncodeIm2col)>(name_of_call(spec))(
+        map, spec.type, a.rank, address, a.size, a.stride_bytes, a.lower_corner, a.upper_corner,
+        a.channels_per_pixel, a.pixels_per_column, a.element_stride, spec.interleave, spec.swizzle,
+        spec.l2_promotion, spec.oob_fill);
+  return driver_call<decltype(::cuTensorMapEncodeTiled)>(name_of_call(spec))(
+      map, spec.type, a.rank, address, a.size, a.stride_bytes, a.box, a.element_stride, spec.interleave,
+      spec.swizzle, spec.l2_promotion, spec.oob_fill);
 }
 
 }  // namespace
@@ -90,20 +128,17 @@ std::vector<std::string> tensor_map_advice(const TensorMapSpec& spec) {
 CUtensorMap make_tensor_map(const TensorMapSpec& spec) {
   const std::vector<std::string> problems = tensor_map_problems(spec);
   if (!problems.empty()) {
-    std::string text = "tensor-map-invalid: cuTensorMapEncodeTiled would refuse this tensor map";
+    std::string text =
+        std::string("tensor-map-invalid: ") + name_of_call(spec) + " would refuse this tensor map";
     for (const std::string& problem : problems) text += "\n  " + problem;
     throw std::invalid_argument(text);
   }
-  const rules::TensorMapArguments a = arguments_of(spec);
   CUtensorMap map;
-  const CUresult status =
-      driver_encode()(&map, spec.type, a.rank, const_cast<void*>(spec.address), a.size, a.stride_bytes, a.box,
-                      a.element_stride, spec.interleave, spec.swizzle, spec.l2_promotion, spec.oob_fill);
-  if (status != CUDA_SUCCESS) {
-    throw std::runtime_error("cuTensorMapEncodeTiled failed with CUresult " +
+  const CUresult status = encode(&map, spec);
+  if (status != CUDA_SUCCESS)
+    throw std::runtime_error(std::string(name_of_call(spec)) + " failed with CUresult " +
                              std::to_string(static_cast<int>(status)) +
                              ", although no rule is known that this tensor map breaks");
-  }
   // The emulated driver says it itself.
   if (!current_device().emulator)
     for (const std::string& advice : tensor_map_advice(spec))

@@ -8,7 +8,7 @@
 
 namespace lab {
 
-// Every rule that makes cuTensorMapEncodeTiled refuse `spec`: the parameter by its name in the manual, its value, the rule,
+// Every rule that makes the driver refuse `spec`: the parameter by its name in the manual, its value, the rule,
 // the fix. Empty when the map is good.
 std::vector<std::string> tensor_map_problems(const TensorMapSpec& spec);
 // In the same form, what the driver accepts although it is hardly meant. Empty for a map with problems.

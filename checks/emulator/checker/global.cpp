@@ -20,7 +20,8 @@ const std::string kData =
     std::string(kShared);
 const std::string kPlace =
     "mov.u64 %rd1, data;\nmul.wide.u32 %rd2, %t, 4;\nadd.u64 %rd2, %rd2, %rd1;\nmov.u64 %rd3, flag;\n"
-    "mov.u64 %rd4, counter;\nmov.u32 %r20, %ctaid.x;\nsetp.ne.u32 %p10, %r20, 0;\nsetp.ne.u32 %p1, %t, 0;\n";
+    "mov.u64 %rd4, counter;\nmov.u32 %r20, %ctaid.x;\nsetp.ne.u32 %p10, %r20, 0;\nsetp.ne.u32 %p1, %t, 0;\n"
+    "mov.u32 %r3, %t;\nmov.b16 %rs1, 1;\n";
 const std::string kReadWord = "ld.global.u32 %r3, [%rd2];\n", kWriteWord = "st.global.u32 [%rd2], %r3;\n";
 
 // What is reported: "nothing", or id: line / other line, the lines as PTX; the same under every schedule.
@@ -115,7 +116,8 @@ TEST_CASE("global: the last CTA clears what all have read") {
 }
 
 TEST_CASE("global: the last block reads what a relaxed atomic has told of, with no fence behind it") {
-  const auto severity = [](const std::string& before, const std::string& behind) {
+  const auto severity = [](const std::string& before, const std::string& behind,
+                           const std::string& of_all = "") {
     emu_test::Options o;
     o.ctas = 5;
     o.threads = 64;
@@ -125,7 +127,8 @@ TEST_CASE("global: the last block reads what a relaxed atomic has told of, with 
         "add.u64 %rd6, %rd6, %rd1;\n@%p1 bra ALL;\nst.global.u32 [%rd6], %t;\n" +
         before + "atom.global.add.u32 %r6, [%rd4], 1;\n" + behind +
         "st.shared.u32 [%r1], %r6;\nALL: bar.sync 0;\nld.shared.u32 %r6, [%r1];\n"
-        "setp.ne.u32 %p3, %r6, 4;\n@%p3 bra END;\nld.global.u32 %r3, [%rd1];\nEND:\n";
+        "setp.ne.u32 %p3, %r6, 4;\n@%p3 bra END;\n" +
+        of_all + "ld.global.u32 %r3, [%rd1];\nEND:\n";
     return reported(kPlace + body, {}, o, [](const emu::Finding& f) {
       return emu::text(emu::name_of(f.id), f.severity == emu::Severity::advice ? " advice " : " error ");
     });
@@ -134,6 +137,9 @@ TEST_CASE("global: the last block reads what a relaxed atomic has told of, with 
   CHECK(severity(fence, fence) == "nothing");
   CHECK(severity(fence, "") == "data-race advice ");
   CHECK(severity("", fence) == "data-race error ");
+  // each thread of the last block has a fence of its own, behind the barrier
+  CHECK(severity(fence, "", fence) == "nothing");
+  CHECK(severity("", "", fence) == "data-race error ");
 }
 
 TEST_CASE("global: words that threads synchronise through may be read while they are written") {

@@ -53,6 +53,64 @@ TEST_CASE("wgmma registers: only wgmmas of one shape hand accumulators on withou
   CHECK(of(kMmaFence + mma(8) + copy + mma(16, "%rd1", 20) + kEnd) == "missing-wgmma-fence ");
 }
 
+TEST_CASE("registers: a value that nothing has set is advice where it matters") {
+  const auto of = [](const std::string& body, const std::string& function = "") {
+    return reported("setp.lt.u32 %p4, %t, 16;\n" + body, kShared + function, 32);
+  };
+  const std::string store = "st.global.u32 [%out], %r5;\n", advice = "advice uninitialised-read ";
+  CHECK(of("mov.u32 %r5, 1;\n" + store) == "nothing");
+  CHECK(of(store) == advice);
+  CHECK(of("add.u32 %r5, %r7, 1;\n" + store) == advice);
+  CHECK(of("mov.u32 %r6, %r7;\nxor.b32 %r5, %r6, 1;\n" + store) == advice);
+  CHECK(of("@%p6 bra L;\nL:\n") == advice);
+  CHECK(
+      of("setp.eq.u32 %p6, %r7, 0;\n@%p6 bra L;\nst.global.u32 [%out], %t;\nL: @!%p6 st.global.u32 [%out], %t;\n") ==
+      advice);
+  CHECK(of("and.b32 %r6, %r7, 0;\nmov.u32 %r5, tile;\nadd.u32 %r6, %r6, %r5;\nst.shared.u32 [%r6], %t;\n") ==
+        advice);
+
+  // What is only copied or computed does not matter.
+  CHECK(of("mov.u32 %r6, %r7;\nadd.u32 %r6, %r6, 1;\nsetp.eq.u32 %p6, %r6, 0;\n") == "nothing");
+  CHECK(of("xor.b32 %r5, %r7, %r7;\n" + store) == "nothing");
+  // Other lanes have a value: those of them that use it.
+  CHECK(of("@%p4 mov.u32 %r5, 1;\n@%p4 " + store) == "nothing");
+  CHECK(of("@%p4 mov.u32 %r5, 1;\n" + store) == advice);
+  CHECK(of("@!%p4 bra L;\nmov.u32 %r5, 1;\nL:\n@!%p4 bra M;\n" + store + "M:\n") == "nothing");
+  CHECK(of("@!%p4 bra L;\nmov.u32 %r5, 1;\nL:\n" + store) == advice);
+  // The first time round a loop it is handed on, and not used.
+  const std::string loop =
+      "mov.u32 %r6, 0;\nL:\nsetp.eq.u32 %p5, %r6, 0;\n@%p5 bra M;\n" + store + "M:\nmov.u32 %r5, %r7;\n";
+  const std::string again = "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p5, %r6, 3;\n@%p5 bra L;\n";
+  CHECK(of(loop + "mov.u32 %r7, %t;\nmov.u32 %r5, %r7;\n" + again) == "nothing");
+  CHECK(of(loop + "mov.u32 %r7, %t;\n" + again) == advice);
+  // A part has a value; the rest is padding.
+  CHECK(of("mov.b32 {%rs1, %rs2}, %t;\nmov.b32 %r5, {%rs1, %rs7};\n" + store) == "nothing");
+  const std::string tile = "mov.u32 %r8, tile;\nst.shared.v2.u32 [%r8], ";
+  CHECK(of(tile + "{%t, %r7};\n") == "nothing");
+  CHECK(of(tile + "{%r6, %r7};\n") == advice);
+  CHECK(of("shl.b32 %r6, %r7, 8;\nor.b32 %r5, %r6, %t;\n" + store) == "nothing");
+  // The products are added to accumulators; a fragment may have rows that nobody looks at.
+  std::string accumulators;
+  for (int i = 0; i < 4; ++i) accumulators += "mov.f32 %f" + std::to_string(i) + ", 0f00000000;\n";
+  const std::string product =
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%t, %r7}, {%t}, {%f0, %f1, %f2, %f3};\n"
+      "st.global.f32 [%out], %f2;\n";
+  CHECK(of(accumulators + product) == "nothing");
+  CHECK(of(product) == advice);
+  // Of other lanes it may be what nobody takes.
+  CHECK(of("shfl.sync.idx.b32 %r5, %r7, 0, 31, -1;\n" + store) == "nothing");
+
+  // Each call begins anew.
+  const std::string function =
+      ".func (.param .b32 result) f(.param .b32 x)\n{\n.reg .b32 %a, %b;\n.reg .pred %p;\nld.param.b32 %a, [x];\n"
+      "setp.lt.u32 %p, %a, 16;\n@%p mov.b32 %b, %a;\nst.param.b32 [result], %b;\n";
+  const std::string call =
+      "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %t;\ncall (y), f, (x);\nld.param.b32 %r5, [y];\n}\n" +
+      store;
+  CHECK(of(call, function + "ret;\n}\n") == "nothing");
+  CHECK(of(call + call, function + "st.shared.b32 [tile], %b;\nret;\n}\n") == advice);
+}
+
 TEST_CASE("wgmma registers: A is not taken from accumulators in flight") {
   const std::string take = "mov.b32 %r10, %f0;\n", product = mma(8, kFragment, 8);
   CHECK(of(kMmaFence + mma(8) + take + product + kEnd) == "accumulator-in-flight ");

@@ -81,7 +81,7 @@ TEST_CASE("shared readers: a warp writes the words that it alone has read") {
 }
 
 TEST_CASE("shared readers: a word and the other bytes of it") {
-  const std::string bytes = "add.u32 %r3, %r1, %t;\n";
+  const std::string bytes = "add.u32 %r3, %r1, %t;\nmov.b16 %rs1, 1;\n";
   CHECK(found(word("31") + kLoadWord + "bar.sync 0;\n" + bytes + "st.shared.u8 [%r3], %rs1;\n") == "nothing");
   CHECK(found(word("31") + kLoadWord + bytes + "st.shared.u8 [%r3], %rs1;\n") ==
         "data-race: ld.shared.u32 %r7, [%r3]; / st.shared.u8 [%r3], %rs1; ");

@@ -309,6 +309,10 @@ TEST_CASE("rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh .approx: inside the manual
                {bits(1.0f), bits(0.0f), bits(kInf)},
                {bits(1.0f), bits(-kInf), bits(-0.0f)}},
               [](const Row& r) { return r[2]; });
+  // .ftz flushes 2^-126 (1 - 2^-24) although it would be rounded up to 2^-126.
+  for (const char* form : {"div.approx.ftz.f32 $d, $a, $b;", "div.full.ftz.f32 $d, $a, $b;"})
+    check_table(form, 4, {4, 4}, {{0x017FFFFF, bits(4.0f), 0}, {0x81800000, bits(4.0f), 0x80800000}},
+                [](const Row& r) { return r[2]; });
   check_table("rcp.approx.ftz.f64 $d, $a;", 8, {8}, {{bits(3.0)}, {bits(-0.5)}, {bits(1e-310)}},
               [](const Row& r) {
                 double v = f64(r[0]);

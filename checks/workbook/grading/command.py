@@ -222,10 +222,11 @@ class Class:
         else:
             print(text, flush=True)
 
-    def said(self, complete):
+    def said(self, whole):
         """What results.json holds."""
         ungraded = lambda lesson: dict(nothing("not graded", "the run was interrupted"), points=0.0, most=self.weights.most(lesson))
-        return {"format": results.FORMAT, "commit": self.commit, "identity": self.identity, "sandbox": str(self.sandbox), "complete": complete,
+        return {"format": results.FORMAT, "commit": self.commit, "identity": self.identity, "sandbox": str(self.sandbox), "interrupted": not whole,
+                "complete": whole and not self.failed,
                 "shard": list(self.shard), "lessons": [lesson.name for lesson in self.chosen], "others": self.others,
                 "weights": {"numbers": self.weights.numbers, "point": self.weights.point},
                 "handins": [{"name": h.name.encode("utf-8", "backslashreplace").decode(), "title": h.title, "slug": h.slug, "ignored": h.ignored,
@@ -260,7 +261,7 @@ def grade(words):
     if changed:
         raise Stop("what grades has changed while it graded: nothing of it counts", ("where", "the build folder, or the checkout"),
                    ("try", "grade again"))
-    said = run.said(whole and not run.failed)
+    said = run.said(whole)
     results.write(run.out, said)
     print()
     print_class(said)
@@ -295,7 +296,7 @@ def merge(words):
             if part[key] != first[key]:
                 raise Stop("shards that do not belong together", ("where", f"{shown(folders[0])} and {shown(folder)}"),
                            ("why", f"one was graded {what}"))
-        if not part["complete"]:
+        if part["interrupted"]:
             raise Stop("a shard is not complete", ("where", shown(folder)), ("try", "run it again; it goes on where it was"))
     numbers = sorted(part["shard"][0] for part in parts)
     if any(part["shard"][1] != count for part in parts) or numbers != list(range(1, count + 1)):
@@ -303,12 +304,14 @@ def merge(words):
         raise Stop(f"these are not the {count} shards of one class",
                    ("why", f"shards {', '.join(map(str, missing))} are missing" if missing else "one is there twice"))
     said = dict(first, shard=[1, 1], handins=sorted((h for part in parts for h in part["handins"]), key=lambda h: h["name"]),
-                others=first["others"])
+                others=first["others"], complete=all(part["complete"] for part in parts))
     results.write(out, said)
     print_class(said)
     print(f"\n{shown(out / 'class.html')}   results.csv, junit.xml and results.json are beside it")
-    return OK
-
+    left = [f"{h['title']}, {name}" for h in said["handins"] for name, r in h["lessons"].items() if r["what"] == "not graded"]
+    for one in left:
+        print(colour(f"not graded: {one}; run its shard again", RED))
+    return BAD_INPUT if left else OK
 
 
 def hand_out(words):

@@ -13,8 +13,11 @@ from workbook.grading.sandbox import Limits, inside
 FOLDER = "/hand-in"  # where the source is in a sandbox
 LIMITS = Limits(cpu_s=60, file=256 << 20)
 CALL_S = 10  # of CPU time that a program has until it launches its kernel
+PRINTED = 4000  # characters of what it prints that are kept
 LONGEST_PTX = 4 << 20  # bytes; the longest of a lesson has a twentieth
 WRAPPED = "checks/grading/wrapped.txt"  # the options that lead a program's calls to launch_claim.cpp
+
+OTHERS = re.compile(r"undefined reference|multiple definition|internal error|Error: ")  # of the linker, the assembler and others
 
 
 class Refused(Exception):
@@ -60,8 +63,10 @@ def refuse(outcome, name):
     where = [(m["file"], int(m["line"]), m["text"]) for m in found if m["file"]]
     if where:
         raise Refused(where[0][2], where)
-    if found or "undefined reference" in said or "internal error" in said or outcome.code < 0:
-        raise Refused(next((m["ptxas"] for m in found), (said.strip().splitlines() or ["the compiler died"])[-1]))
+    lines = said.strip().splitlines() or ["the compiler died"]
+    told = next(filter(OTHERS.search, lines), None)
+    if found or told or outcome.code < 0:
+        raise Refused(next((m["ptxas"] for m in found), told or lines[-1]))
     raise Broken("the compiler did not work in the sandbox", ("where", name), ("why", said.strip()[-600:] or outcome.ended()))
 
 
@@ -99,8 +104,8 @@ def told(said):
 
 
 def with_launches(sandbox, source, calls):
-    """(the PTX text of a source, what its host code hands to its first launch by its own account: a text for each of `calls`,
-    which are lists of arguments; None where it says nothing), of one compilation. Raises Refused."""
+    """(the PTX text of a source, what its host code hands to its first launch by its own account), of one compilation. For each of
+    `calls`, which are lists of arguments: (the launch, None where it says nothing; all that it prints). Raises Refused."""
     made = program.linking()
     libraries = [base.BUILD / "checks/grading/liblaunch_claim.a", Path(made["LAB_HOST"]), Path(made["EMULATOR"]), base.ROOT / WRAPPED]
     build = [(path, f"/libraries/{path.name}") for path in libraries]
@@ -109,7 +114,7 @@ def with_launches(sandbox, source, calls):
     # The PTX comes first, and behind how long it is: nothing of the hand-in has run by then.
     script = shell([*nvcc(), "-c", "--keep", "--keep-dir", ".", f"{FOLDER}/{source.name}", "-o", "made.o"], link,
                    ["wc", "-c", f"{source.stem}.ptx"], ["cat", f"{source.stem}.ptx"])
-    runs = "\n".join(f"echo; echo == {i}; prlimit --cpu={CALL_S} ./claim {' '.join(map(shlex.quote, call))} 2>/dev/null || exit 0"
+    runs = "\n".join(f"echo; echo == {i}; prlimit --cpu={CALL_S} ./claim {' '.join(map(shlex.quote, call))} 2>&1 || exit 0"
                      for i, call in enumerate(calls))
     done = sandbox.run([*script[:2], f"{script[2]}\n{runs}"], LIMITS, [(source.parent, FOLDER), *sources(), *build, *toolkit()])
     header, _, rest = done.output.partition(b"\n")
@@ -117,5 +122,5 @@ def with_launches(sandbox, source, calls):
     if not size or len(rest) < int(size[1]):
         refuse(done, source.name)
     parts = re.split(r"^== (\d+)\n", rest[int(size[1]):].decode("utf-8", "replace"), flags=re.M)
-    said = {int(n): told(text) for n, text in reversed(list(zip(parts[1::2], parts[2::2])))}
-    return of_size(rest[:int(size[1])]), [said.get(i) for i in range(len(calls))]
+    said = {int(n): (told(text), text[-PRINTED:]) for n, text in reversed(list(zip(parts[1::2], parts[2::2])))}
+    return of_size(rest[:int(size[1])]), [said.get(i, (None, done.why)) for i in range(len(calls))]

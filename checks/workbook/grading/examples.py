@@ -6,7 +6,7 @@ A recipe is a header of 'key: value' lines and sections that begin with '---- ':
   from     'solution NN', 'exercise NN' or 'nothing NN': the text that the sections change, and the lesson that it is handed in for;
            'solution NN as MM' hands it in for another lesson
   expect   'VERDICT, LOW to HIGH, "TEXT"': the result, its points, and a text in its report
-  as       optional: link, sparse, pipe, folder, latin-1, zip or tar instead of a file
+  as       optional: link, sparse, pipe, folder, latin-1, zip or tar instead of a file; litter: with files beside it that are no lesson's
   name     optional: the name of the folder, \\n being a new line
 
   ---- front            lines in front of the first
@@ -27,7 +27,11 @@ from workbook.base import Stop, load_text, save_text, shown
 from workbook.lessons import MARKER, exercise_text, lessons, regions
 
 KEYS = {"title", "from", "expect", "as", "name"}
-FORMS = {"file", "link", "sparse", "pipe", "folder", "latin-1", "zip", "tar"}
+# What would change a build or a run in whose folder it is.
+LITTER = {"Makefile": "all:\n\ttouch /tmp/made\n", "CMakeLists.txt": "message(FATAL_ERROR here)\n", "nvcc.profile": "NVCC_APPEND_FLAGS = -DTODO_OPEN(...)=\n",
+          "sitecustomize.py": "raise SystemExit(0)\n", "ld.so.preload": "/hand-in/preload.so\n", "preload.so": "\x7fELF", ".gdbinit": "shell touch /tmp/made\n",
+          "common/todo.cuh": "#define TODO_OPEN(...)\n", "todo.cuh": "#define TODO_OPEN(...)\n", "checks/workbook/grading/points.py": "raise SystemExit(0)\n"}
+FORMS = {"file", "link", "sparse", "pipe", "folder", "latin-1", "zip", "tar", "litter"}
 
 
 def folder():
@@ -65,7 +69,8 @@ class Example:
             path.mkdir()
         else:
             path.write_bytes(self.text.encode("latin-1" if self.form == "latin-1" else "utf-8"))
-        save_text(home / "notes.txt", "no lesson file\n")
+        for name, held in dict({"notes.txt": "no lesson file\n"}, **(LITTER if self.form == "litter" else {})).items():
+            save_text(home / name, held)
 
     def pack(self, into, file):
         """An archive whose file would lie outside of the folder into which it is unpacked."""

@@ -2,11 +2,13 @@
 link is followed, and nothing is read that is too long or no text."""
 
 import bz2
+import contextlib
 import gzip
 import hashlib
 import lzma
 import os
 import re
+import signal
 import stat
 import tarfile
 import time
@@ -20,6 +22,7 @@ from workbook.lessons import lessons
 LONGEST, MOST_LINES = 100_000, 2000  # bytes and lines of a lesson file; what compares texts takes a time that grows with their square
 ENTRIES, DEEPEST = 5000, 8  # that are looked at, in one hand-in
 UNPACKED = 64 << 20       # bytes that an archive may unpack to
+READ_S = 20               # of CPU time that reading it may take
 LISTED = 30               # ignored entries that are named
 ARCHIVES = {".zip": None, ".tar": open, ".tar.gz": gzip.open, ".tgz": gzip.open, ".tar.xz": lzma.open, ".tar.bz2": bz2.open}
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -95,18 +98,34 @@ def read(handin):
     """Reads the lesson files of a hand-in."""
     names = {f"{lesson.name}.cu": lesson.name for lesson in lessons()}
     try:
-        if handin.path.is_dir():
-            found = sorted(walk(handin), key=lambda e: (len(Path(e[0]).parts), e[0]))
-        else:
-            found = unpacked(handin, set(names))
-        for inside, file in found:
-            lesson = names.get(os.path.basename(inside))
-            if lesson is None or lesson in handin.files:
-                handin.ignore(inside)
+        with at_most(READ_S):
+            if handin.path.is_dir():
+                found = sorted(walk(handin), key=lambda e: (len(Path(e[0]).parts), e[0]))
             else:
-                handin.files[lesson] = file() if callable(file) else file
-    except (OSError, ValueError, EOFError, tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, RuntimeError, NotImplementedError) as problem:
-        handin.why = f"it cannot be read: {printable(str(problem))[:200]}"
+                found = unpacked(handin, set(names))
+            for inside, file in found:
+                lesson = names.get(os.path.basename(inside))
+                if lesson is None or lesson in handin.files:
+                    handin.ignore(inside)
+                else:
+                    handin.files[lesson] = file() if callable(file) else file
+    except Exception as problem:  # what is made to be damaged raises whatever its reader has not thought of
+        handin.why = f"it cannot be read: {printable(str(problem) or type(problem).__name__)[:200]}"
+
+
+@contextlib.contextmanager
+def at_most(cpu_s):
+    """Ends with an error what takes more CPU time. For the main thread."""
+    def late(*_):
+        raise ValueError(f"reading it takes more than {cpu_s:g} s")
+
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, cpu_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def walk(handin):

@@ -23,16 +23,19 @@ from workbook.grading import compiler
 from workbook.grading.blanks import alone, around, blanks, host_text, others_worked
 from workbook.grading.sandbox import INSIDE, Limits, Unjudged
 from workbook.nvcc import registers
-from workbook.run import run
+from workbook.run import Run, read_json, run
 
 ANOTHER = "its kernel is not the lesson's: the name differs, or the parameters do"
 HOST_CASE = "the host code hands the kernel what the lesson asks for"
+DRAWN_CASE = "right at a size, with numbers and in an order that nobody knows before"
 PLACE = "/judge"  # of the judged kernel, the worked program and its check in a sandbox
 LIMITS = Limits(cpu_s=90, memory=2 << 30)
 WORKED_LIMIT_S = 600  # of the worked program, until it says what it launches
 LAUNCH_S = 20   # of a kernel, until the emulator says who waits for what
 SHOWN = 40      # lines of a report, at most
 COLUMNS = 200   # of a line
+PRINTED = 8     # lines of what a program says that does not get to its launch
+ENDS = "the program ends before it launches the kernel"
 ANSI = re.compile(r"\x1b\[\d*m")
 
 
@@ -58,7 +61,7 @@ class Verdict:
         """How much of the cases about the lesson's point, or of the others, has passed; 0 to 1."""
         if any(c.name == HOST_CASE and c.status == "failed" for c in self.cases):
             return 0.0  # the cases say nothing of it: they run with the worked program's host code
-        mine = [c for c in self.cases if c.point == point]
+        mine = [c for c in self.cases if c.point == point and c.name != HOST_CASE]
         return sum(c.status == "passed" for c in mine) / len(mine) if mine else 0.0
 
     @staticmethod
@@ -77,6 +80,31 @@ def text_of(lines):
     """Lines of a report as they are kept: without colours and without end."""
     plain = [ANSI.sub("", line)[:COLUMNS] for line in "\n".join(lines).splitlines()]
     return plain[:SHOWN] + ([f"... and {len(plain) - SHOWN} lines more"] if plain[SHOWN:] else [])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a text is tried with beside the known cases. It follows from the text alone: the same for everyone who judges it, and
+    unknown to those who write it until it is written."""
+    m: int
+    n: int
+    k: int
+    seed: int
+    order: int
+
+    @staticmethod
+    def of(text):
+        bits = hashlib.sha256(text.encode()).digest()
+        number = lambda at: int.from_bytes(bits[at:at + 4], "big")
+        return Drawn(1 + number(0) % 400, 8 + number(4) % 50 * 8, 8 + number(8) % 50 * 8, 1 + number(12) % 1_000_000, 1 + number(16) % 1_000_000)
+
+    schedule = property(lambda self: f"random:{self.order}")
+
+    def words(self):
+        return ["--m", str(self.m), "--n", str(self.n), "--k", str(self.k)]
+
+    def said(self):
+        return f"M={self.m} N={self.n} K={self.k}, seed {self.seed}, schedule {self.schedule}"
 
 
 class Judge:
@@ -180,13 +208,13 @@ class Judge:
         out.mkdir()
         see = [(mine, f"{PLACE}/hand-in"), (lesson.program("emu"), f"{PLACE}/worked/{lesson.name}.emu"),
                (check.checks_of(lesson), f"{PLACE}/{lesson.name}")]
-        script = mine / f"{lesson.name}.emu"
+        script, drawn = mine / f"{lesson.name}.emu", Drawn.of(load_text(source))
         script.write_text(f"#!/bin/sh\nEMU_TIME_LIMIT={LAUNCH_S} EMU_CHECK=on EMU_PTX={PLACE}/hand-in/kernel.ptx \\\n"
-                          f"  exec {PLACE}/worked/{lesson.name}.emu \"$@\"\n")
+                          f"  exec {PLACE}/worked/{lesson.name}.emu \"$@\" --seed {drawn.seed}\n")
         places = {"CHECK_BIN_DIR": PLACE, "CHECK_GROUP": "hand-in"}
         if self.sandbox.without:
             script.write_text(f"#!/bin/sh\nEMU_TIME_LIMIT={LAUNCH_S} EMU_CHECK=on EMU_PTX='{mine}/kernel.ptx' \\\n"
-                              f"  exec '{lesson.program('emu')}' \"$@\"\n")
+                              f"  exec '{lesson.program('emu')}' \"$@\" --seed {drawn.seed}\n")
             places = {"CHECK_BIN_DIR": str(folder), "CHECK_GROUP": "judged"}
         script.chmod(0o755)
         readable(folder)
@@ -203,7 +231,7 @@ class Judge:
             if said:
                 passed = said.status == "passed"
                 cases.append(Case(name, "passed" if passed else "failed", point, "" if passed else said.message[:400],
-                                  [] if passed else self.told(lesson, source, said, see)))
+                                  [] if passed else self.told(lesson, source, said.run, said.message, see)))
             else:
                 cases.append(Case(name, "not run", point))
         if not found or (done.why and not hopeless(told)):  # the case during which it ended has written nothing
@@ -211,11 +239,24 @@ class Judge:
             if first:
                 first.status, first.message = "failed", f"the check was {done.why}" if done.why else f"the check: {done.ended()}"
                 first.lines = [first.message]
+        if all(c.status == "passed" for c in cases):
+            cases.append(self.drawn_case(lesson, source, drawn, see, out))
         return cases
 
-    def told(self, lesson, source, said, see):
+    def drawn_case(self, lesson, source, drawn, see, out):
+        """Whether the kernel is right where it can have been made for nothing that the checks are known to try."""
+        ran = Run([f"{PLACE}/hand-in/{lesson.name}.emu", *drawn.words()], {"EMU_SCHEDULE": drawn.schedule}, None, "", LIMITS.cpu_s)
+        done = self.sandbox.run([*ran.command, "--json", f"{PLACE}/out/own"], LIMITS, see, (out, f"{PLACE}/out"),
+                                dict(ran.environment, DEVICE="emu", EMU_JSON=f"{PLACE}/out/own.emu"))
+        ran.result, ran.emu = read_json(out / "own"), read_json(out / "own.emu")
+        ran.code, ran.output = None if done.why else done.code, (done.output + done.errors).decode("utf-8", "replace")
+        if ran.verdict == "right" and not ran.errors:
+            return Case(DRAWN_CASE, "passed")
+        why = f"the program was {done.why}" if done.why else "it is not right at " + drawn.said()
+        return Case(DRAWN_CASE, "failed", False, why, [*self.told(lesson, source, ran, why, see), "", f"  with   {drawn.said()}", f"  case   {DRAWN_CASE}"])
+
+    def told(self, lesson, source, first, message, see):
         """What a person reads of a failed case: its first failing run, told as `make check` does."""
-        first = said.run
         own(first.emu, source)
         if first.errors and first.errors[0]["id"] == "ptx-file":
             return self.another_kernel(lesson, see[0][0] / "kernel.ptx")
@@ -225,8 +266,8 @@ class Judge:
             first.output = (again.output + again.errors).decode("utf-8", "replace")
         lines = report.body(first, source) if first.command else []
         if first.verdict == "right" and not first.errors:
-            lines = [check.short_claim(said.message), *([""] + lines if lines else [])]
-        return [line.replace(str(source), source.name) for line in text_of(lines or [said.message])]
+            lines = [check.short_claim(message), *([""] + lines if lines else [])]
+        return [line.replace(str(source), source.name) for line in text_of(lines or [message])]
 
     @staticmethod
     def another_kernel(lesson, ptx):
@@ -245,10 +286,11 @@ class Judge:
             got = got or compiler.with_launches(self.sandbox, source, calls(lesson))[1]
         except compiler.Refused as refused:
             return Case(HOST_CASE, "failed", False, str(refused), text_of(self.refusal(refused, source)))
-        for call, right, mine in zip(calls(lesson), want, got):
+        for call, right, (mine, output) in zip(calls(lesson), want, got):
             said = differences(right, mine)
             if said:
-                return Case(HOST_CASE, "failed", False, said[0], [said[0], *(f"  {line}" for line in said[1:8]), "",
+                printed = [] if mine else ["", *(f"  {line}" for line in text_of([output])[-PRINTED:])]
+                return Case(HOST_CASE, "failed", False, said[0], [said[0], *(f"  {line}" for line in said[1:8]), *printed, "",
                                                                  f"  with   {' '.join(call)}", f"  case   {HOST_CASE}"])
         return Case(HOST_CASE, "passed")
 
@@ -293,7 +335,7 @@ def value(said):
 def differences(want, got):
     """How what is handed to a launch differs from what the worked program hands over, as sentences."""
     if got is None:
-        return ["the program ends before it launches the kernel"]
+        return [ENDS]
     try:
         right, mine = json.loads(want), json.loads(got)
         said = [f"{word} is {value(mine.get(key))}, and the worked program's {right[key]}" for key, word in (
@@ -363,7 +405,8 @@ def summed_up(cases):
         return Verdict("wrong", "a case was not run", [], cases)
     if bad.message.startswith("TODO "):
         return Verdict("TODO open", bad.message, bad.lines, cases)
-    missed = bad.point and all(c.status == "passed" for c in cases if not c.point and c.name != HOST_CASE)
+    # A lesson's own cases are about its means, and some about numbers at sizes that only it has.
+    missed = bad.point and all(c.status != "failed" or c.name == HOST_CASE or c.message.startswith("right numbers at ") for c in cases)
     first = next((line for line in bad.lines if line.strip()), bad.message)
     return Verdict("point missed" if missed else "wrong", first, bad.lines, cases)
 
@@ -430,6 +473,8 @@ def as_handed_in(found, name, one, text, blank):
         return "the worked program does not end well with it", []
     if found.why.startswith("wrong numbers") and PRINTS.search(text):  # what it prints may hold anything
         return "wrong numbers", []
+    if found.why == ENDS:  # likewise
+        return ENDS, []
     for block in difflib.SequenceMatcher(None, worked, mine, autojunk=False).get_matching_blocks():
         for i in range(block.size):
             place.setdefault(block.a + i + 1, block.b + i + 1)

@@ -14,12 +14,16 @@ p { margin: .3rem 0 } .dim { color: var(--dim) } a { color: #1d4ed8; text-decora
 table { border-collapse: collapse; margin: .8rem 0 } th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top } th { font-weight: 600; color: var(--dim) } td.far { white-space: nowrap } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
 .wide { overflow-x: auto } .name { max-width: 22rem; overflow-wrap: anywhere }
+.wide td, .wide th { white-space: nowrap } .wide th:first-child, .wide td.name { position: sticky; left: 0; background: #fff; min-width: 8rem;
+  white-space: normal; box-shadow: inset 0 -1px var(--line) }
+td.right, td.part, td.wrong, td.none { white-space: nowrap }
 .right { color: var(--right) } .part { color: var(--part) } .wrong { color: var(--wrong) } .none { color: var(--none) }
 pre { background: #f6f7f9; border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; overflow-x: auto; font-size: 13px;
   line-height: 1.45 } section { border-top: 2px solid var(--line); margin-top: 1.6rem; padding-top: .2rem }
 .bar { display: inline-block; width: 7rem; height: .6rem; background: #e8ebf0; border-radius: 3px; overflow: hidden; vertical-align: middle }
 .bar i { display: block; height: 100%; background: var(--right) }
-@media (max-width: 40rem) { .bar { display: none } th, td { padding: .3rem .25rem } td { overflow-wrap: anywhere } }
+@media (max-width: 40rem) { .bar { display: none } th, td { padding: .3rem .25rem } td { overflow-wrap: anywhere }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere } }
 summary { cursor: pointer; color: var(--dim) } .big { font-size: 1.25rem; font-weight: 600 }
 """
 e = html.escape

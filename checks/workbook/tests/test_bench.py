@@ -23,10 +23,10 @@ class Bench(Tree):
         said = f'{{"verdict": "{verdict}", "result_hash": "1", "m": \'$2\', "classification": "nan"}}'
         self.write("build/solutions/09_fast", f"#!/bin/sh\nfor last; do :; done\necho '{said}' >\"$last\"\n", True)
 
-    def bench(self, seconds):
+    def bench(self, seconds, parts="ladder", processes="1"):
         """(exit code, what it said)"""
-        words = ["bench.py", "--build", str(self.root / "build"), "--out", str(self.root / "data"), "--parts", "ladder", "--processes",
-                 "1", "--seconds", seconds, "--commit", "abc"]
+        words = ["bench.py", "--build", str(self.root / "build"), "--out", str(self.root / "data"), "--parts", parts, "--processes",
+                 processes, "--seconds", seconds, "--commit", "abc"]
         gpu, said = device.Gpu(0, "NVIDIA H000", (9, 0), 13000), io.StringIO()
         with mock.patch.object(device, "probe", lambda: (gpu, "")), mock.patch.object(sys, "argv", words):
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -42,6 +42,14 @@ class Bench(Tree):
         lines = self.files()
         self.assertEqual(lines, [lines[0]] * 3)
         self.assertGreater(lines[0], 10)  # a header, the names of the columns, ten sizes
+
+    def test_the_turns_of_every_process_are_in_one_file(self):
+        self.write("build/bench/ladder_turns", f"#!/bin/sh\nexpr \"$5\" : '.*/turns/09_fast.so$' >/dev/null || exit 1\n"
+                                               f"echo {','.join(bench.TURNS)}\necho 09_fast,2048,2048,2048,$2\n", True)
+        self.write("build/bench/turns/09_fast.so", "")
+        self.assertEqual(self.bench("60", "turns", "9")[0], 0)
+        rows = next((self.root / "data").glob("nvidia-h000-turns-*.csv")).read_text().splitlines()[-4:]
+        self.assertEqual([row.split(",")[4] for row in rows], ["process", "1", "2", "3"])
 
     def test_no_file_without_rows(self):
         code, said = self.bench("0")

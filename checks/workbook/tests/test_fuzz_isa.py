@@ -13,8 +13,8 @@ from workbook.base import OK, WRONG
 
 # Three statements, two of which make result 1; a device whose BAD is set computes it wrongly unless statement 1 is left out.
 SCRIPT = '''#!{python}
-import sys
-bad, unsteady = {bad}, {unsteady}
+import os, signal, sys
+bad, unsteady, crash = {bad}, {unsteady}, {crash}
 options = sys.argv[1:]
 value = lambda name, default: options[options.index(name) + 1] if name in options else default
 without = value("--without", "").split(",")
@@ -24,6 +24,8 @@ if "--show" in options:
           "// statement 2\\n  ld.global.b32 %r5, [%in+8];\\n  mul.lo.u32 %r3, %r4, %r5;\\n  st.global.b32 [%out+1024], %r3;  // 1\\n  ret;\\n}}")
 elif "--values" in options:
     print("0 1 1\\n1 5", "6" if bad and "1" not in without else "5")
+elif first <= crash < first + count:
+    os.kill(os.getpid(), signal.SIGKILL)
 else:
     for number in range(first, first + count):
         print(number, "aaaa" + ("bbbb" if not bad or number % 2 else "cccc") + ("dddd" if not unsteady or value("--optimise", "3") == "3" else "eeee"))
@@ -36,9 +38,9 @@ class FuzzIsa(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def device(self, name, bad=False, unsteady=False):
+    def device(self, name, bad=False, unsteady=False, crash=-1):
         path = self.folder / name
-        path.write_text(SCRIPT.format(python=sys.executable, bad=bad, unsteady=unsteady))
+        path.write_text(SCRIPT.format(python=sys.executable, bad=bad, unsteady=unsteady, crash=crash))
         path.chmod(0o755)
         return path
 
@@ -65,6 +67,12 @@ class FuzzIsa(unittest.TestCase):
         code, said = self.compare(self.device("gpu", unsteady=True), self.device("emulator"))
         self.assertEqual(code, OK)
         self.assertIn("3 are left open", said)
+
+    def test_a_program_that_the_compiler_cannot_do_is_left_out_alone(self):
+        code, said = self.compare(self.device("gpu", crash=1), self.device("emulator"))
+        self.assertEqual(code, OK)
+        self.assertIn("left out: programs 1 of seed 1", said)
+        self.assertIn("2 programs of seed 1", said)
 
 
 if __name__ == "__main__":

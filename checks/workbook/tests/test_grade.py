@@ -143,6 +143,57 @@ class HandIns(unittest.TestCase):
             handins.read(found)
             self.assertIn("links are not followed", found.files[NAME].why)
 
+    def test_what_an_archive_may_hold_beside_files(self):
+        kinds = {"hard": (tarfile.LNKTYPE, "links are not followed"), "device": (tarfile.CHRTYPE, "it is no file"), "block": (tarfile.BLKTYPE, "it is no file"),
+                 "pipe": (tarfile.FIFOTYPE, "it is no file"), "folder": (tarfile.DIRTYPE, "it is no file")}
+        for name, (kind, _) in kinds.items():
+            with tarfile.open(self.root / f"{name}.tar", "w") as archive:
+                info = tarfile.TarInfo(f"/etc/{NAME}.cu")
+                info.type, info.linkname, info.devmajor, info.devminor = kind, "/etc/passwd", 1, 5
+                archive.addfile(info)
+        for found in handins.collect(self.root)[0]:
+            handins.read(found)
+            self.assertIn(kinds[found.name][1], found.files[NAME].why)
+
+    def test_a_damaged_archive_is_said_to_be_unreadable(self):
+        self.archive("good.zip", [(f"{NAME}.cu", b"text" * 100)])
+        with zipfile.ZipFile(self.root / "packed.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"{NAME}.cu", os.urandom(9000))
+        data = bytearray((self.root / "packed.zip").read_bytes())
+        data[60:90] = b"\xff" * 30
+        (self.root / "packed.zip").write_bytes(data)
+        tar = io.BytesIO()
+        with tarfile.open(fileobj=tar, mode="w:gz") as archive:
+            archive.add(__file__, f"{NAME}.cu")
+        cut = bytearray(tar.getvalue())
+        cut[200:260] = b"\0" * 60
+        (self.root / "cut.tar.gz").write_bytes(cut)
+        (self.root / "empty.tar").write_bytes(b"")
+        for found in handins.collect(self.root)[0]:
+            handins.read(found)
+            self.assertEqual("cannot be read" in found.why, found.name != "good", (found.name, found.why))
+
+    def test_reading_takes_no_longer_than_it_may(self):
+        began = time.process_time()
+        with self.assertRaisesRegex(ValueError, "takes more than 0.05 s"):
+            with handins.at_most(0.05):
+                while True:
+                    pass
+        self.assertLess(time.process_time() - began, 1)
+
+    def test_two_of_one_name_empty_and_nested_ones(self):
+        self.put(f"anna/{NAME}.cu", "a folder")
+        self.archive("anna.zip", [(f"{NAME}.cu", b"an archive")])
+        (self.root / "empty").mkdir()
+        self.put(f"nested/a/b/c/lessons/{NAME}/{NAME}.cu", "deep")
+        self.put("nested/inner.zip", b"PK")
+        found = {h.name: h for h in handins.collect(self.root)[0]}
+        for each in found.values():
+            handins.read(each)
+        self.assertEqual({name: h.files[NAME].text for name, h in found.items() if h.files}, {"anna": "a folder", "anna.zip": "an archive", "nested": "deep"})
+        self.assertEqual((sorted(found), found["nested"].ignored, len({h.slug for h in found.values()})),
+                         (["anna", "anna.zip", "empty", "nested"], ["inner.zip"], 4))
+
     def test_names_are_shown_on_one_line_and_kept_apart_in_files(self):
         for name in ("a b", "a\nb", "a_b", "-", "ü"):
             self.put(f"{name}/{NAME}.cu")
@@ -240,6 +291,35 @@ class Findings(unittest.TestCase):
             self.assertTrue(judge.differences(json.dumps(right), forged), forged)
 
 
+class Summed(unittest.TestCase):
+    """What a file is, from its cases."""
+
+    def what(self, *cases):
+        return judge.summed_up([judge.Case(f"case {at}", status, point, message) for at, (status, point, message) in enumerate(cases)]).what
+
+    def test_the_point_is_missed_only_where_all_numbers_are_right(self):
+        passed, claim = ("passed", False, ""), ("failed", True, "right numbers at M=1 N=8 K=8, but no copy runs ahead")
+        self.assertEqual(self.what(passed, ("passed", True, "")), "right")
+        self.assertEqual(self.what(passed, claim), "point missed")
+        host = judge.Case(judge.HOST_CASE, "failed", False, "the grid is 1 x 1 x 1, and the worked program's 2 x 1 x 1")
+        self.assertEqual(judge.summed_up([judge.Case("a", *claim), host]).what, "point missed")
+        self.assertEqual(self.what(passed, claim, ("failed", True, "wrong numbers at M=520 N=776 K=136")), "wrong")
+        self.assertEqual(self.what(("failed", False, "wrong numbers at M=1 N=8 K=8"), claim), "wrong")
+        self.assertEqual(self.what(("failed", False, "TODO 04.2 is still open: x"), claim), "TODO open")
+        self.assertEqual(self.what(passed, ("not run", True, "")), "wrong")
+
+    def test_host_code_that_is_right_earns_nothing_by_itself(self):
+        found = judge.Verdict("wrong", cases=[judge.Case("a", "failed"), judge.Case(judge.HOST_CASE, "passed")])
+        self.assertEqual(found.share(False), 0)
+
+    def test_what_a_text_is_tried_with_follows_from_it_alone(self):
+        drawn = [judge.Drawn.of(f"text {n}") for n in range(200)]
+        self.assertEqual(drawn, [judge.Drawn.of(f"text {n}") for n in range(200)])
+        self.assertGreater(len(set(drawn)), 195)
+        for one in drawn:
+            self.assertTrue(1 <= one.m <= 400 and 8 <= one.n <= 400 and 8 <= one.k <= 400 and one.n % 8 == one.k % 8 == 0, one)
+
+
 class Points(unittest.TestCase):
     def setUp(self):
         self.weights = points.Weights()
@@ -274,7 +354,7 @@ def a_class(title="=anna", shard=(1, 1), **change):
     """What results.json holds of a class of one."""
     found = dict(result("wrong", EVIL + "\0\x1b", 0.5, lines=[EVIL, "]]>"]), points=50.0, most=100)
     handin = {"name": title, "title": title, "slug": f"slug-{title[-1]}", "ignored": [EVIL], "more": 0, "lessons": {NAME: found}}
-    return dict({"format": 1, "commit": "0" * 40, "identity": "i", "sandbox": "s", "complete": True, "shard": list(shard), "lessons": [NAME],
+    return dict({"format": 1, "commit": "0" * 40, "identity": "i", "sandbox": "s", "interrupted": False, "complete": True, "shard": list(shard), "lessons": [NAME],
                  "others": [EVIL], "weights": {"numbers": 60, "point": 40}, "handins": [handin]}, **change)
 
 
@@ -323,9 +403,18 @@ class Merge(InProcess):
         self.assertRegex(said, r"anna +50[^\n]*\n +ben")
         self.assertIn("anna", (self.root / "whole/class.html").read_text())
 
+    def test_one_hand_in_that_could_not_be_graded_holds_up_no_class(self):
+        left = a_class("ben", (2, 2), complete=False)
+        left["handins"][0]["lessons"][NAME]["what"] = "not graded"
+        said = io.StringIO()
+        with mock.patch.dict(os.environ, OUT=str(self.root / "whole"), CALLED_FROM=str(self.root)), contextlib.redirect_stdout(said):
+            self.assertEqual(command.merge(self.shards(a_class("anna", (1, 2)), left)), base.BAD_INPUT)
+        self.assertIn(f"not graded: ben, {NAME}", said.getvalue())
+        self.assertIn("Not all has been graded", (self.root / "whole/class.html").read_text())
+
     def test_what_does_not_belong_together_is_refused(self):
         for other, why in ((a_class("b", (2, 3)), "shards 3 are missing"), (a_class("b", (1, 2)), "shards 2 are missing"),
-                           (a_class("b", (2, 2), identity="j"), "another build"), (a_class("b", (2, 2), complete=False), "not complete")):
+                           (a_class("b", (2, 2), identity="j"), "another build"), (a_class("b", (2, 2), interrupted=True), "not complete")):
             self.assertIn(why, self.refused(command.merge, *self.shards(a_class("anna", (1, 2) if other["shard"][1] == 2 else (1, 3)), other)))
 
 

@@ -60,9 +60,11 @@ class OneFile(Tree):
         self.assertIn("-lz", self.words("log.link"))
         self.assertIn(f"{self.here}/mine.o", self.words("log.link"))
         self.assertNotIn("-lz", self.words())
+        self.assertIn("-UNDEBUG", self.words())
         (self.here / "log").unlink()
-        self.go(0, FLAGS="-DN=9")
+        self.go(0, FLAGS="-DN=9 -DNDEBUG")
         self.assertIn("-DN=9", self.words())
+        self.assertNotIn("-UNDEBUG", self.words())
         self.assertIn("cannot be taken apart", self.go(2, FLAGS="'"))
         self.assertIn("one file has nobody to be linked with", self.go(2, FLAGS="-rdc=true"))
 
@@ -83,7 +85,8 @@ class OneFile(Tree):
         self.assertNotIn("no kernel was launched", said)
 
     def test_what_the_linker_misses_is_named(self):
-        for name, told in (("main", "has no main()"), ("cublasCreate_v2", "the linker does not find cublasCreate_v2")):
+        for name, told in (("main", "has no main()"), ("cublasCreate_v2", "the linker does not find cublasCreate_v2"),
+                           ("cudaGraphLaunch", "the emulator does not have cudaGraphLaunch")):
             self.write("ld", f"#!/bin/sh\necho \"undefined reference to \\`{name}'\"; exit 1\n", True)
             self.assertIn(told, self.go(1))
 

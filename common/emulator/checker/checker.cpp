@@ -25,6 +25,7 @@ void Checker::on_launch(Machine& machine, const Program& program, const LaunchCo
   maps_.clear();
   freed_maps_.begin();
   registers_.clear();
+  unset_registers_.begin(program);
   drain_.clear();
   collect_at_ = least_growth;
 }
@@ -51,6 +52,7 @@ void Checker::on_cta_start(Cta& cta) {
   order_.cta_started(cta);
   seam_.cta_started(cta, order_.cluster(cta).index);
   accesses_.cta_started(cta);
+  unset_registers_.cta_started(cta);
 }
 
 void Checker::on_cta_end(Cta& cta) {
@@ -61,6 +63,7 @@ void Checker::on_cta_end(Cta& cta) {
   unwritten_.tell(order_.cluster(cta).index);
   accesses_.cta_ended(cta);
   registers_.forget(cta);
+  unset_registers_.forget(cta);
   swizzles_.forget(cta);
   drain_.forget(cta);
   boxes_.forget(cta);

@@ -17,6 +17,7 @@
 #include "emulator/checker/stuck.hpp"
 #include "emulator/checker/swizzles.hpp"
 #include "emulator/checker/tensor_maps.hpp"
+#include "emulator/checker/unset_registers.hpp"
 #include "emulator/machine/observer.hpp"
 
 namespace emu::check {
@@ -80,6 +81,7 @@ class Checker : public Observer {
   SwizzleRule swizzles_{past_, accesses_, tell_};
   OperandRule operands_{past_, accesses_, tell_};
   RegisterRule registers_{tell_};
+  UnsetRegisterRule unset_registers_{tell_};
   DrainRule drain_{boxes_, tell_};
   StuckRule stuck_{history_, boxes_, tell_};
 

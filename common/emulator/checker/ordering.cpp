@@ -120,14 +120,48 @@ MeetingPoint& Ordering::meeting_point(const Warp& w, uint32_t barrier) {
   return barrier == 16 ? cluster(w.cta).meeting : cta(w.cta).bars[barrier];
 }
 
+// What relaxed reads have seen is not ordered yet; but threads that the reader meets may have the fence behind it in its place.
+void Ordering::tell_seen(const WarpOrder& w, uint32_t mask, std::shared_ptr<Clock>* to) {
+  if (!w.has_seen) return;
+  for_lanes(mask, [&](int l) {
+    const std::shared_ptr<Clock>& seen = w.lanes[static_cast<size_t>(l)].seen;
+    if (!seen || seen == *to) return;
+    if (!*to) {
+      *to = seen;
+      return;
+    }
+    if (to->use_count() > 1) *to = std::make_shared<Clock>(**to);
+    (*to)->join(*seen);
+  });
+}
+
+void Ordering::hear_seen(WarpOrder& w, uint32_t mask, const std::shared_ptr<Clock>& from) {
+  if (!from) return;
+  w.has_seen = true;
+  std::shared_ptr<Clock> before, both;  // of the lane before
+  for_lanes(mask, [&](int l) {
+    std::shared_ptr<Clock>& seen = w.lanes[static_cast<size_t>(l)].seen;
+    if (seen == from) return;
+    if (seen && seen != before) {
+      before = seen;
+      both = std::make_shared<Clock>(*seen);
+      both->join(*from);
+    }
+    seen = seen ? both : from;
+  });
+}
+
 void Ordering::bar_arrive(Warp& w, uint32_t mask, uint32_t barrier, uint64_t generation, bool release) {
   MeetingPoint& bar = meeting_point(w, barrier);
   if (bar.generation != generation) {
     bar.complete = std::move(bar.gathering);
     bar.gathering = Clock();
+    bar.seen_complete = std::move(bar.seen_gathering);
+    bar.seen_gathering = nullptr;
     bar.generation = generation;
   }
   WarpOrder& order = warp(w);
+  tell_seen(order, mask, &bar.seen_gathering);
   if (release) {
     publish(order, mask, bar.gathering);
     return;
@@ -143,11 +177,18 @@ void Ordering::bar_arrive(Warp& w, uint32_t mask, uint32_t barrier, uint64_t gen
 
 void Ordering::bar_leave(Warp& w, uint32_t mask, uint32_t barrier, uint64_t generation) {
   MeetingPoint& bar = meeting_point(w, barrier);
-  acquire(warp(w), mask, bar.generation == generation ? bar.gathering : bar.complete);
+  const bool latest = bar.generation == generation;
+  acquire(warp(w), mask, latest ? bar.gathering : bar.complete);
+  hear_seen(warp(w), mask, latest ? bar.seen_gathering : bar.seen_complete);
 }
 
 void Ordering::warp_sync(Warp& w, uint32_t mask) {
   WarpOrder& order = warp(w);
+  if (order.has_seen) {
+    std::shared_ptr<Clock> seen;
+    tell_seen(order, mask, &seen);
+    hear_seen(order, mask, seen);
+  }
   size_t clocks = 0;
   for (const Knowledge& k : order.knowledge) clocks += (k.mask & mask) != 0;
   if (clocks == 1) {  // they know the same already, but for what each did itself
@@ -167,15 +208,27 @@ void Ordering::grid_wait(Warp& w, uint32_t mask) {
 
 // ---- fences
 
+void Ordering::acquire_seen(WarpOrder& w, uint32_t mask) {
+  while (mask) {
+    const std::shared_ptr<Clock> seen = w.lanes[static_cast<size_t>(__builtin_ctz(mask))].seen;
+    uint32_t same = 0;
+    for_lanes(mask, [&](int l) {
+      std::shared_ptr<Clock>& mine = w.lanes[static_cast<size_t>(l)].seen;
+      if (mine != seen) return;
+      same |= 1u << l;
+      mine = nullptr;
+    });
+    if (seen) acquire(w, same, *seen);
+    mask &= ~same;
+  }
+}
+
 void Ordering::fence(Warp& w, uint32_t mask, FenceKind kind) {
   WarpOrder& order = warp(w);
-  if (kind == FenceKind::memory)
-    for_lanes(mask, [&](int l) {
-      LaneOrder& lane = order.lanes[static_cast<size_t>(l)];
-      lane.memory_fence = true;
-      if (lane.seen) acquire(order, 1u << l, *lane.seen);
-      lane.seen = nullptr;
-    });
+  if (kind == FenceKind::memory) {
+    for_lanes(mask, [&](int l) { order.lanes[static_cast<size_t>(l)].memory_fence = true; });
+    if (order.has_seen) acquire_seen(order, mask);
+  }
   if (kind == FenceKind::mbarrier_init) {
     for_lanes(mask, [&](int l) {
       order.lanes[static_cast<size_t>(l)].init_fence_epoch = order.epoch[static_cast<size_t>(l)]++;
@@ -260,8 +313,8 @@ void Ordering::strong_access(Warp& w, const AccessEvent& e) {
       if (e.acquire) {
         update(order, one, join);
       } else {
-        if (!lane.seen) lane.seen = std::make_shared<Clock>();
-        join(*lane.seen);
+        order.has_seen = true;
+        join(lane.own_seen());
       }
     };
     if (e.space == Space::shared) {

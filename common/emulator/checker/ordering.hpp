@@ -25,8 +25,16 @@ struct LaneOrder {
   uint32_t bulk_read = 0, bulk_done = 0;  // bulk groups: sources read, complete
   uint32_t init_fence_epoch = 0;  // its mbarrier.inits up to this epoch are behind fence.mbarrier_init
   bool memory_fence = false;      // has executed fence.acq_rel/sc: its relaxed atomics may carry order
-  // What its relaxed reads have seen since then, which the next such fence acquires; null: nothing.
+  // What its relaxed reads have seen since then, or those of threads that it has met, which the next such fence acquires; null:
+  // nothing. Lanes may share it.
   std::shared_ptr<Clock> seen;
+  Clock& own_seen() {
+    if (!seen)
+      seen = std::make_shared<Clock>();
+    else if (seen.use_count() > 1)
+      seen = std::make_shared<Clock>(*seen);
+    return *seen;
+  }
   Component cp_component = 0, read_component = 0, done_component = 0;  // 0: not yet needed
 };
 
@@ -47,7 +55,8 @@ struct WarpOrder {
   std::array<uint32_t, 32> epoch, fence_epoch{}, handed_over{};
   uint64_t steps = 1;  // grows with every change of `epoch`
   std::array<LaneOrder, 32> lanes;
-  bool copies = false;  // has issued cp.async or bulk operations: their components are in use
+  bool has_seen = false;  // LaneOrder::seen is in use
+  bool copies = false;    // has issued cp.async or bulk operations: their components are in use
   uint32_t wgmma_issued = 0, wgmma_done = 0;
   GroupLog wgmma_groups;
 
@@ -71,6 +80,7 @@ struct WarpOrder {
 struct MeetingPoint {
   uint64_t generation = 0;
   Clock gathering, complete;
+  std::shared_ptr<Clock> seen_gathering, seen_complete;  // of LaneOrder::seen; null: nothing
 };
 
 struct CtaOrder {
@@ -153,6 +163,9 @@ class Ordering {
   size_t longest_wait_ = 0;  // the largest N of the program's wait_group N: older commits are settled
 
   MeetingPoint& meeting_point(const Warp& w, uint32_t barrier);
+  void acquire_seen(WarpOrder& w, uint32_t mask);
+  static void tell_seen(const WarpOrder& w, uint32_t mask, std::shared_ptr<Clock>* to);
+  static void hear_seen(WarpOrder& w, uint32_t mask, const std::shared_ptr<Clock>& from);
   void add_own(WarpOrder& w, uint32_t mask, Clock& to, bool step);
 };
 
@@ -183,6 +196,8 @@ void Ordering::each_clock(F f) {
   const auto meeting = [&](MeetingPoint& m) {
     f(m.gathering);
     f(m.complete);
+    if (m.seen_gathering) f(*m.seen_gathering);
+    if (m.seen_complete) f(*m.seen_complete);
   };
   for (auto& [key, cluster] : clusters_) {
     for (CtaOrder& cta : cluster.ctas) {

@@ -58,9 +58,9 @@ constexpr FindingId kTable[] = {
      "instruction initialise an mbarrier alike"},
     {Id::uninitialised_read, "uninitialised-read", kOrder,
      "bytes of shared memory are used that nobody has written",
-     "shared memory has no defined value before it is written",
-     "5.1.7", Grade::error, Grade::advice,
-     "a copy or wgmma reads them"},
+     "shared memory and registers have no defined value before they are written",
+     "5.1.1, 5.1.7", Grade::error, Grade::advice,
+     "a copy or wgmma reads them, or it is a register that nothing has set and whose value matters"},
     {Id::exit_before_drain, "exit-before-drain", kOrder,
      "a thread or CTA ends while an operation that it issued still uses shared memory or registers",
      "bulk stores must have read their source (wait_group.read), copies must have landed and wgmma groups "

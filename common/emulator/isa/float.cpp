@@ -251,24 +251,25 @@ void rounded_division(Decoder& d, const Match& m, Inst& in) {
 }
 
 // ---- .approx: in double, rounded once
+template <bool kFtz = false>
 float once(double v) {
-  return canonical(static_cast<float>(v));
+  const float r = canonical(static_cast<float>(v));
+  if constexpr (kFtz) return is_subnormal(v) ? std::copysign(0.0f, r) : r;
+  return r;
 }
 template <bool kFtz>
 struct DivApprox {  // a * (1/b): the reciprocal of |b| > 2^126 is flushed to zero (9.7.3.8)
   static float of(float a, float b) {
     if constexpr (kFtz) a = flush(a), b = flush(b);
     double reciprocal = std::fabs(b) > 0x1p126f ? std::copysign(0.0, b) : 1.0 / b;
-    float r = once(std::isinf(b) || reciprocal != 0 ? static_cast<double>(a) / b : a * reciprocal);
-    return kFtz ? flush(r) : r;
+    return once<kFtz>(std::isinf(b) || reciprocal != 0 ? static_cast<double>(a) / b : a * reciprocal);
   }
 };
 template <bool kFtz>
 struct DivFull {
   static float of(float a, float b) {
     if constexpr (kFtz) a = flush(a), b = flush(b);
-    float r = once(static_cast<double>(a) / b);
-    return kFtz ? flush(r) : r;
+    return once<kFtz>(static_cast<double>(a) / b);
   }
 };
 struct RcpApprox {
@@ -298,10 +299,7 @@ struct TanhApprox {
 
 template <class Op, bool kFtz>
 struct Approx32 {
-  static float of(float a) {
-    float r = once(Op::of(kFtz ? flush(a) : a));
-    return kFtz ? flush(r) : r;
-  }
+  static float of(float a) { return once<kFtz>(Op::of(kFtz ? flush(a) : a)); }
 };
 template <class Op>
 void approx32(Decoder& d, const Match& m, Inst& in) {

@@ -171,7 +171,8 @@ class AsyncEngine {
     Poll poll;
   };
   Machine& machine_;
-  std::vector<AsyncOp*> pending_;
+  std::vector<AsyncOp*> pending_;                                        // some of them complete, never all
+  size_t finished_ = 0;                                                  // of these, by complete()
   std::vector<std::unique_ptr<AsyncOp>> owned_;                          // every operation object there is
   std::vector<std::vector<AsyncOp*>> pools_;                             // those free for reuse, by class
   std::unordered_map<const Warp*, std::unique_ptr<WarpGroups>> groups_;  // looked up, never walked

@@ -30,6 +30,21 @@ CUresult tensor_map_result(const char* call, int code, const std::string& why) {
   return static_cast<CUresult>(code);
 }
 
+// The arguments that the calls of all modes have.
+rules::TensorMapArguments arguments_of(CUtensorMapDataType type, cuuint32_t rank, const void* address,
+                                       CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                       CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
+  rules::TensorMapArguments a;
+  a.type = type;
+  a.rank = rank;
+  a.address = reinterpret_cast<uint64_t>(address);
+  a.interleave = interleave;
+  a.swizzle = swizzle;
+  a.l2_promotion = l2_promotion;
+  a.oob_fill = fill;
+  return a;
+}
+
 // The arrays of a call's arguments, as the rules take them.
 class Arrays {
  public:
@@ -271,14 +286,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
                                 CUtensorMapFloatOOBfill fill) {
-  rules::TensorMapArguments a;
-  a.type = type;
-  a.rank = rank;
-  a.address = reinterpret_cast<uint64_t>(address);
-  a.interleave = interleave;
-  a.swizzle = swizzle;
-  a.l2_promotion = l2_promotion;
-  a.oob_fill = fill;
+  rules::TensorMapArguments a = arguments_of(type, rank, address, interleave, swizzle, l2_promotion, fill);
   Arrays arrays(map, rank);
   arrays.take(sizes, 0, "globalDim", a.size);
   arrays.take(box, 0, "boxDim", a.box);
@@ -293,17 +301,10 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuu
                                  cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
                                  CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
-  rules::TensorMapArguments a;
+  rules::TensorMapArguments a = arguments_of(type, rank, address, interleave, swizzle, l2_promotion, fill);
   a.im2col = true;
-  a.type = type;
-  a.rank = rank;
-  a.address = reinterpret_cast<uint64_t>(address);
   a.channels_per_pixel = channels_per_pixel;
   a.pixels_per_column = pixels_per_column;
-  a.interleave = interleave;
-  a.swizzle = swizzle;
-  a.l2_promotion = l2_promotion;
-  a.oob_fill = fill;
   Arrays arrays(map, rank);
   arrays.take(sizes, 0, "globalDim", a.size);
   arrays.take(strides, 1, "globalStrides", a.stride_bytes);

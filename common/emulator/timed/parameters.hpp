@@ -1,5 +1,5 @@
 // What the timed schedule knows of an H200, in cycles of an SM where nothing else is said. Each number has its source:
-//   times     a row of plots/data/nvidia-h200-times-2026-11-30.csv, which checks/bench/hopper_times.cu records
+//   times     a row of plots/data/nvidia-h200-times-2026-12-01.csv, which checks/bench/hopper_times.cu records
 //   counters  a row of plots/data/nvidia-h200-counters-2026-11-30.csv
 //   fit       chosen so that the recorded ladder comes out; there is no measurement of it alone
 #pragma once
@@ -11,20 +11,22 @@ constexpr int kSchedulers = 4;  // of an SM; warp w of a CTA has number w % 4
 // Machine instructions for each instruction of PTX. Counters: warp instructions at 8192 over those that the emulator counts,
 // 0.82 to 0.89 from lesson to lesson.
 constexpr double kSlots = 0.86;
-constexpr double kInterval = 2.2;      // from one instruction of a warp to its next. Fit.
-constexpr double kDivideSlots = 30;    // of a division that ptxas makes a routine of. Fit.
-constexpr double kTryWait = 34;        // times: mbarrier_open, less the loop around it
-constexpr double kArrive = 9;          // times: mbarrier_arrive
-constexpr double kProxyFence = 20;     // times: proxy_fence_128, less the store
-constexpr double kCopyIssue = 30;      // of a bulk copy, for the thread that asks for it. Fit.
-constexpr double kSharedLatency = 30;  // of ld.shared. Fit.
-constexpr double kSharedBytes = 128;   // of shared memory per cycle: 32 banks of 4 bytes
+constexpr double kInterval = 2.2;    // from one instruction of a warp to its next. Fit.
+constexpr double kDivideSlots = 30;  // of a division that ptxas makes a routine of. Fit.
+constexpr double kTryWait = 34;      // times: mbarrier_open, less the loop around it
+constexpr double kArrive = 9;        // times: mbarrier_arrive
+constexpr double kProxyFence = 20;   // times: proxy_fence_128, less the store
+constexpr double kCopyIssue = 30;    // of a bulk copy, for the thread that asks for it. Fit.
+// Of ld.shared. Fit. Then a pass for each word that a bank has to give: times, shared_load_stride_*.
+constexpr double kSharedLatency = 30;
 
 // ---- waits: from what ends them to the next instruction
 constexpr double kWakeMbarrier = 60;  // times: mbarrier_round_trip / 2, less the arrival and the branch
 constexpr double kWakeBarrier = 18;   // times: syncthreads_256
 constexpr double kWakeCluster = 290;  // times: cluster_barrier_2
-constexpr double kWakeGroup = 20;     // wait_group of any kind. Fit.
+// What barrier.cluster.arrive takes longer where it releases stores. times: cluster_barrier_2_384_bulk_stores less _relaxed
+constexpr double kReleaseBehindStores = 763;
+constexpr double kWakeGroup = 20;  // wait_group of any kind. Fit.
 
 // ---- tensor core
 // m64nN, 32 bytes along K: cycles of each of the four cores per column. times: wgmma_*_pipelined
@@ -58,8 +60,8 @@ constexpr double kChunkBytesPerCycle = 50.5;  // of the share, by cp.async. Fit:
 constexpr double kLoadBytes =
     39.5;  // of the port, by ld.global. Fit: lesson 01. times: 31, load_store_l2_8x128 less _1x128
 constexpr double kLoadLatency = 315;  // cp.async or ld.global that hits L2. times: load_store_l2_1x128
-// st.global writes a sector of 32 bytes, or a part of it, in so many cycles. Fit: the end of a tile in lesson 07 beside 08.
-constexpr double kStoreSector = 2.4;
+// st.global writes a sector of 32 bytes, or a part of it, in so many cycles. times: store_rows_128_132ctas
+constexpr double kStoreSector = 3.1;
 constexpr double kStoreQueue = 300;  // cycles of stores that a warp does not wait for. Fit.
 
 // ---- CTAs

@@ -33,6 +33,30 @@ unsigned sectors_of(const AccessEvent& e) {
   return count;
 }
 
+// Cycles of shared memory for an access: so many lanes as have 128 bytes in all are served at once, if no two of them want
+// different words of one bank.
+unsigned passes_of(const AccessEvent& e) {
+  const uint32_t words = std::max<uint32_t>(1, e.bytes / 4), lanes = std::max<uint32_t>(1, 32 / words);
+  unsigned passes = 0;
+  for (uint32_t first = 0; first < 32; first += lanes) {
+    std::array<uint64_t, 32> wanted[32];
+    std::array<uint8_t, 32> count = {};
+    unsigned most = 0;
+    for (uint32_t lane = first; lane < std::min(32u, first + lanes); ++lane) {
+      if (!(e.mask >> lane & 1)) continue;
+      for (uint32_t i = 0; i < words; ++i) {
+        const uint64_t word = e.addr[lane] / 4 + i;
+        const size_t bank = word % 32;
+        const auto begin = wanted[bank].begin(), end = begin + count[bank];
+        if (count[bank] < 32 && std::find(begin, end, word) == end) wanted[bank][count[bank]++] = word;
+        most = std::max<unsigned>(most, count[bank]);
+      }
+    }
+    passes += most;
+  }
+  return passes;
+}
+
 }  // namespace
 
 std::string Summary::json() const {
@@ -84,7 +108,7 @@ void Timing::clear() {
   events_ = {};
   ready_ = {};
   blocked_.clear();
-  polling_ = 0;
+  polling_ = aloof_ = 0;
   of_copies_.clear();
   current_ = nullptr;
 }
@@ -158,10 +182,20 @@ void Timing::on_cta_end(Cta& cta) {
   end_ = std::max(end_, end);
   for (const auto& [address, bar] : cta.mbarriers) of_copies_.erase(&bar);
   for (auto& w : time.warps) {
-    const WarpTime* gone = w.get();
-    blocked_.erase(std::remove(blocked_.begin(), blocked_.end(), gone), blocked_.end());
+    if (w->blocked) forget_blocked(*w);
   }
   ctas_.erase(&cta);
+}
+
+// An arrival that releases to the cluster has to see the warp's stores to their end.
+void Timing::on_bar_arrive(Warp& warp, const Inst& in, uint32_t, uint32_t, uint64_t, bool release) {
+  WarpTime& w = time_of(warp);
+  if (release && in.action == Action::cluster_barrier && w.stored) {
+    w.clock += kReleaseBehindStores;
+    w.stored = false;
+    now_ = w.clock;
+  }
+  signal();
 }
 
 void Timing::on_exit(Warp&, const Inst&, uint32_t) {
@@ -199,14 +233,27 @@ bool Timing::step() {
   const Event event = events_.top();
   events_.pop();
   now_ = event.time;
-  if (event.op) {
-    end_ = std::max(end_, now_);
-    if (event.read_only)
-      machine_.engine->advance(*event.op);
-    else
-      machine_.engine->complete(*event.op);
+  if (!event.op) {
+    wake_blocked(now_);
+    return true;
   }
-  wake_blocked(now_);
+  Warp& issuer = *event.op->warp;
+  end_ = std::max(end_, now_);
+  // A phase that it completes is told of. Its groups are those of its warp; but wgmma.wait_group waits for all four of a
+  // warpgroup, and what some wait for no event tells.
+  signalled_ = aloof_ || event.op->kind == AsyncOp::Kind::wgmma;
+  if (event.read_only)
+    machine_.engine->advance(*event.op);
+  else
+    machine_.engine->complete(*event.op);
+  wake_after(issuer, now_);
+  const auto cta = ctas_.find(&issuer.cta);
+  if (cta == ctas_.end()) return true;  // it has ended
+  WarpTime& own = *cta->second.warps[static_cast<size_t>(issuer.index)];
+  if (own.blocked && !issuer.stuck()) {
+    forget_blocked(own);
+    wake(own, now_);
+  }
   return true;
 }
 
@@ -220,7 +267,8 @@ void Timing::run(WarpTime& warp) {
   double& issue = warp.sm->issue[warp.scheduler];
   issue = std::max(issue, warp.clock);
   now_ = warp.clock;
-  const int executed = warp.warp->run(budget);
+  Warp* const actor = warp.warp;
+  const int executed = actor->run(budget);
   current_ = nullptr;
   if (!warp.warp->finished()) {
     if (executed == 0 || (executed < budget && warp.warp->stuck()))
@@ -228,45 +276,71 @@ void Timing::run(WarpTime& warp) {
     else
       push(warp);
   }
-  if (signalled_)
-    wake_blocked(signal_at_);
-  else if (polling_ && effects_seen_ != machine_.effects)
-    wake_blocked(now_);
+  wake_after(*actor, signalled_ ? signal_at_ : now_);
 }
 
 void Timing::block(WarpTime& warp) {
   warp.blocked_since = warp.clock;
   warp.wake = 0;
-  warp.polls = true;
+  warp.blocked = warp.polls = true;
+  warp.aloof = false;
   for (int i = 0; i < warp.warp->group_count(); ++i) {
     const Group& g = warp.warp->groups()[static_cast<size_t>(i)];
     if (g.state != Group::State::blocked) continue;
     warp.polls = false;
+    warp.aloof |= !told_by_events(program_->code[g.pc]);
     warp.wake = std::max<double>(warp.wake, costs_[g.pc].wake);
   }
+  if (warp.polls && polling_ == 0) effects_seen_ = machine_.effects;
   polling_ += warp.polls;
-  effects_seen_ = machine_.effects;
+  aloof_ += warp.aloof;
   blocked_.push_back(&warp);
   if (const uint64_t alarm = warp.warp->next_alarm())
     events_.push({static_cast<double>(alarm), 0, nullptr, false});
 }
 
-// Lets those go on whose wait is over, since then.
-void Timing::wake_blocked(double since) {
+// Whether the end of such a wait comes with a signal, or with an operation that the waiting warp has issued itself.
+bool Timing::told_by_events(const Inst& inst) const {
+  return inst.action == Action::test_phase || inst.action == Action::barrier ||
+         inst.action == Action::wait_group;
+}
+
+void Timing::forget_blocked(WarpTime& warp) {
+  blocked_.erase(std::find(blocked_.begin(), blocked_.end(), &warp));
+  polling_ -= warp.polls;
+  aloof_ -= warp.aloof;
+}
+
+void Timing::wake(WarpTime& warp, double since) {
+  warp.blocked = false;
+  warp.woken = true;
+  warp.clock = std::max(warp.clock, since) + warp.wake;
+  push(warp);
+}
+
+// Lets those go on whose wait is over, since then; `only` those of a cluster.
+void Timing::wake_blocked(double since, const Cluster* only) {
   size_t kept = 0;
-  polling_ = 0;
+  polling_ = aloof_ = 0;
   effects_seen_ = machine_.effects;
   for (WarpTime* w : blocked_) {
-    if (w->warp->stuck()) {
+    if ((only && w->warp->cta.cluster != only) || w->warp->stuck()) {
       blocked_[kept++] = w;
       polling_ += w->polls;
+      aloof_ += w->aloof;
       continue;
     }
-    w->woken = true;
-    w->clock = std::max(w->clock, since) + w->wake;
-    push(*w);
+    wake(*w, since);
   }
   blocked_.resize(kept);
+}
+
+// A warp, or an operation of it, has acted. Barriers and their phases concern its cluster.
+void Timing::wake_after(Warp& actor, double since) {
+  if (signalled_)
+    wake_blocked(since, aloof_ ? nullptr : actor.cta.cluster);
+  else if (polling_ && effects_seen_ != machine_.effects)
+    wake_blocked(since);
 }
 
 // ---- warps
@@ -342,11 +416,12 @@ void Timing::on_access(Warp& warp, const Inst& in, const AccessEvent& e) {
   WarpTime& w = time_of(warp);
   double ready = 0;
   if (e.space == Space::shared) {
-    w.sm->shared = std::max(w.sm->shared, w.clock) + __builtin_popcount(e.mask) * e.bytes / kSharedBytes;
+    w.sm->shared = std::max(w.sm->shared, w.clock) + passes_of(e);
     ready = std::max(w.clock + kSharedLatency, w.sm->shared);
   } else {
     const unsigned sectors = sectors_of(e);
     if (e.kind == AccessKind::write) {
+      w.stored = true;
       double& busy = w.sm->plain_stores;
       busy = std::max(busy, w.clock) + sectors * kStoreSector;
       w.clock = std::max(w.clock, busy - kStoreQueue);
@@ -447,6 +522,7 @@ void Timing::issue_store(AsyncOp& op, WarpTime& w) {
     w.store_asked = w.clock;
     w.store_read = w.sm->store + kStoreRead;
     w.store_source = source;
+    w.stored = true;
   }
   schedule(op, w.store_read, true);
   schedule(op, w.store_read + kStoreLatency);

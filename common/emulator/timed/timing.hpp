@@ -54,12 +54,11 @@ class Timing final : public Observer, public Timekeeper {
   void on_exit(Warp&, const Inst&, uint32_t mask) override;
   void on_instruction(Warp&, const Inst&) override;
   void on_access(Warp&, const Inst&, const AccessEvent&) override;
-  void on_bar_arrive(Warp&, const Inst&, uint32_t, uint32_t, uint64_t, bool) override { signal(); }
+  void on_bar_arrive(Warp&, const Inst&, uint32_t, uint32_t, uint64_t, bool release) override;
   void on_mbarrier_phase(Warp&, const Inst&, Mbarrier&) override { signal(); }
   void on_mbarrier_wait(Warp&, const Inst&, uint32_t, Mbarrier&, uint64_t, bool result, bool) override;
   void on_group_wait(Warp&, const Inst&, uint32_t, GroupKind, uint32_t, bool) override;
   void on_async_issue(AsyncOp&) override;
-  void on_async_complete(AsyncOp&) override { signal(); }
   void on_grid_dependency(Warp&, const Inst&, uint32_t, bool wait) override { summary_.overlaps |= !wait; }
 
  private:
@@ -85,12 +84,16 @@ class Timing final : public Observer, public Timekeeper {
     unsigned scheduler = 0;
     double clock = 0;
     bool woken = false;  // a wait has just ended
+    bool blocked = false;
     bool polls = false;  // it waits for no event, but reads the same values again and again
-    double wake = 0;     // cost of going on
+    bool aloof =
+        false;  // it waits for something that no event tells of: others' registers, the grid in front, an alarm
+    double wake = 0;  // cost of going on
     double blocked_since = 0;
     double copy_wait_begin = 0, copy_wait_end = 0;  // the last wait for a copy
     double last_chunk = 0;                          // cp.async: the last one lands
     double last_result = 0;                         // of a load: the last register is there
+    bool stored = false;                            // to global memory, and not released since to the cluster
     std::vector<float> result_at;                   // by slot of the frame
     // The last store that was asked for.
     const Inst* store = nullptr;
@@ -136,8 +139,8 @@ class Timing final : public Observer, public Timekeeper {
   std::priority_queue<Event> events_;
   std::priority_queue<Ready> ready_;
   std::vector<WarpTime*> blocked_;
-  size_t polling_ = 0;         // of these
-  uint64_t effects_seen_ = 0;  // by those that poll
+  size_t polling_ = 0, aloof_ = 0;  // of these
+  uint64_t effects_seen_ = 0;       // by those that poll
   std::unordered_set<const Mbarrier*> of_copies_;
   std::vector<MemoryRange> ranges_;
   WarpTime* current_ = nullptr;
@@ -153,7 +156,11 @@ class Timing final : public Observer, public Timekeeper {
   void push(WarpTime& warp) { ready_.push({warp.clock, ++order_, &warp}); }
   void run(WarpTime& warp);
   void block(WarpTime& warp);
-  void wake_blocked(double since);
+  bool told_by_events(const Inst& inst) const;
+  void forget_blocked(WarpTime& warp);
+  void wake(WarpTime& warp, double since);
+  void wake_blocked(double since, const Cluster* only = nullptr);
+  void wake_after(Warp& actor, double since);
   void wait_for_operands(WarpTime& warp, const Inst& inst);
   double deliver(Sm& sm, double first, double bytes, double rate, double share);
   void schedule(AsyncOp& op, double time, bool read_only = false) {

@@ -28,7 +28,7 @@ class LaneView {
   x(value) { return value * this.unit(); }
 
   // Where many are in flight at once the rows are low.
-  rowHeight(lane) { return lane.rows > 4 && (lane.kind === "engine" || lane.kind === "store" || lane.kind === "tensor") ? 11 : ROW[lane.kind]; }
+  rowHeight(lane) { return lane.rows > 4 && (lane.kind === "engine" || lane.kind === "store" || lane.kind === "tensor") ? (lane.rows > 12 ? 5 : 11) : ROW[lane.kind]; }
 
   layout() {
     const { lanes, ctas } = this.run;
@@ -83,9 +83,9 @@ class LaneView {
   spans() {
     const group = svg("g");
     for (const span of this.run.spans) {
-      const lane = this.run.lanes[span.lane], { kind } = lane, height = this.rowHeight(lane) - (kind === "warps" ? 2 : 3);
+      const lane = this.run.lanes[span.lane], { kind } = lane, height = this.rowHeight(lane) - (kind === "warps" ? 2 : this.rowHeight(lane) < 8 ? 1 : 3);
       const x = this.x(span.x0), width = Math.max(2, this.x(span.x1) - x), y = this.rowY(span) + 1;
-      group.append(svg("rect", { class: `span ${span.kind}${span.open ? " open" : ""}`, x, y, width, height, rx: kind === "warps" ? 1.5 : 3, "data-beat": span.beat }, svg("title", {}, this.tip(span))));
+      group.append(svg("rect", { class: `span ${span.kind}${span.open ? " open" : ""}`, x, y, width, height, rx: height < 8 ? 1.5 : 3, "data-beat": span.beat }, svg("title", {}, this.tip(span))));
       const text = ({ used: "read" }[span.text] || span.text).split(",")[0];
       if (kind !== "warps" && span.kind !== "wait" && width > text.length * 6 + 6 && height > 9)
         group.append(svg("text", { class: `text ${span.kind}`, x: x + width / 2, y: y + height / 2 + 3.7, "text-anchor": "middle" }, text));
