@@ -32,12 +32,13 @@ TEST_CASE("findings: a finding brings its rule and section with it") {
 TEST_CASE("findings: lines and what else took part are in the JSON") {
   Finding f(Id::data_race);
   f.line = {"a.cu", 7, {{"a.cu", 7, "helper"}, {"a.cu", 20, "kernel"}}, "", "", 0};
-  f.related.push_back({"initialised for 8", {"a.cu", 3, {}, "", "", 0}});
+  f.related.push_back({"initialised for 8", {"a.cu", 3, {{"a.cu", 3, "kernel"}}, "", "", 0}});
   const std::string json = f.json();
   CHECK(json.find("\"chain\":[{\"file\":\"a.cu\",\"line\":7,\"function\":\"helper\"},"
                   "{\"file\":\"a.cu\",\"line\":20,\"function\":\"kernel\"}]") != std::string::npos);
   CHECK(json.find("\"other_chain\":[]") != std::string::npos);
-  CHECK(json.find("\"related\":[{\"what\":\"initialised for 8\",\"file\":\"a.cu\",\"line\":3}]") !=
+  CHECK(json.find("\"related\":[{\"what\":\"initialised for 8\",\"file\":\"a.cu\",\"line\":3,"
+                  "\"chain\":[{\"file\":\"a.cu\",\"line\":3,\"function\":\"kernel\"}]}]") !=
         std::string::npos);
   CHECK(f.text().find("\n  with   initialised for 8  a.cu:3\n") != std::string::npos);
 }
