@@ -1,4 +1,9 @@
 // The state spaces: where they begin, what is in them, where they end.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "support.hpp"
 
 using namespace emu_test;
@@ -33,3 +38,18 @@ TEST_CASE("ld and st misaligned") {
   CHECK(Runner().fault("ld.global.u32 %r1, [%in+2];").id == "misaligned-address");
   CHECK(Runner().fault("ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%in+4];").id == "misaligned-address");
 }
+
+#ifndef __SANITIZE_ADDRESS__  // which has reserved far more itself
+TEST_CASE("memory: address space is reserved as far as the limit allows") {
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit tight = before;
+  tight.rlim_cur = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + (uint64_t{8} << 30);
+  REQUIRE(setrlimit(RLIMIT_AS, &tight) == 0);
+  const uint64_t capacity = emu::GlobalMemory().capacity();
+  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(capacity == uint64_t{2} << 30);
+}
+#endif

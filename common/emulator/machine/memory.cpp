@@ -11,35 +11,46 @@
 namespace emu {
 
 namespace {
+constexpr uint64_t kLeastReserved = 64ull << 20;
 const std::string& shown_name(const Allocation& a) {
   return a.called.empty() ? a.name : a.called;
 }
 }  // namespace
 
 GlobalMemory::GlobalMemory() {
-  auto reserve = [](int protection) {
-    void* p = mmap(nullptr, kReserved, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) {
-      std::fprintf(stderr,
-                   "emulator: cannot reserve %llu GiB of address space for device memory; raise the limit "
-                   "(ulimit -v unlimited)\n",
-                   static_cast<unsigned long long>(kReserved >> 30));
-      std::exit(2);
-    }
-    return static_cast<std::byte*>(p);
+  const auto reserve = [](uint64_t bytes, int protection) {
+    void* p = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? nullptr : static_cast<std::byte*>(p);
   };
-  window_ = reserve(PROT_NONE);
-  backing_ = reserve(PROT_READ | PROT_WRITE);
+  const auto give_back = [](void* p, uint64_t bytes) {
+    if (p) munmap(p, bytes);
+  };
+  // Half as much again is left to the program itself.
+  for (;; reserved_ /= 2) {
+    window_ = reserve(reserved_, PROT_NONE);
+    backing_ = reserve(reserved_, PROT_READ | PROT_WRITE);
+    std::byte* rest = reserve(reserved_ / 2, PROT_NONE);
+    give_back(rest, reserved_ / 2);
+    if (window_ && backing_ && rest) return;
+    give_back(window_, reserved_);
+    give_back(backing_, reserved_);
+    if (reserved_ > kLeastReserved) continue;
+    std::fprintf(stderr,
+                 "emulator: cannot reserve %llu MiB of address space for device memory; raise the limit "
+                 "(ulimit -v unlimited)\n",
+                 static_cast<unsigned long long>(reserved_ >> 20));
+    std::exit(2);
+  }
 }
 
 GlobalMemory::~GlobalMemory() {
   if (!window_) return;
-  munmap(window_, kReserved);
-  munmap(backing_, kReserved);
+  munmap(window_, reserved_);
+  munmap(backing_, reserved_);
 }
 
 uint64_t GlobalMemory::allocate(uint64_t bytes, const std::string& name, uint64_t align) {
-  if (bytes > kReserved) return 0;
+  if (bytes > reserved_) return 0;
   if (align < 256) align = 256;
   // 256 spare bytes between allocations: a small overrun never lands in a neighbour.
   uint64_t rounded = ((bytes ? bytes : 1) + 511) / 256 * 256;
@@ -56,7 +67,7 @@ uint64_t GlobalMemory::allocate(uint64_t bytes, const std::string& name, uint64_
   }
   if (!found) {
     offset = (top_ + align - 1) / align * align;
-    if (offset + rounded > kReserved) return 0;
+    if (offset + rounded > reserved_) return 0;
     top_ = offset + rounded;
   }
   Allocation a;
@@ -87,7 +98,7 @@ bool GlobalMemory::release(uint64_t address) {
   auto it = allocations_.find(address);
   if (it == allocations_.end()) return false;
   const Allocation& a = it->second;
-  if (a.host >= backing_ && a.host < backing_ + kReserved) {
+  if (a.host >= backing_ && a.host < backing_ + reserved_) {
     uint64_t rounded = ((a.bytes ? a.bytes : 1) + 511) / 256 * 256;
     uint64_t offset = static_cast<uint64_t>(a.host - backing_);
     // Give whole pages back to the system; they read as zero until poisoned again.

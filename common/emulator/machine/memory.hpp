@@ -40,7 +40,7 @@ class GlobalMemory {
   // The same memory for another thread, as it is: while there is one, nobody may allocate or release.
   explicit GlobalMemory(const GlobalMemory* shared) : allocations_(shared->allocations_) {}
   GlobalMemory(const GlobalMemory&) = delete;
-  std::unique_ptr<Undo> make_undo() const { return std::make_unique<Undo>(backing_, kReserved); }
+  std::unique_ptr<Undo> make_undo() const { return std::make_unique<Undo>(backing_, reserved_); }
 
   // 256-byte aligned, poisoned. Returns 0 when `bytes` can't be had.
   uint64_t allocate(uint64_t bytes, const std::string& name, uint64_t align = 256);
@@ -92,11 +92,11 @@ class GlobalMemory {
   std::string describe(uint64_t address) const;
 
   uint64_t bytes_in_use() const { return in_use_; }
-  uint64_t capacity() const { return kReserved; }
+  uint64_t capacity() const { return reserved_; }
   const std::map<uint64_t, Allocation>& allocations() const { return allocations_; }
 
  private:
-  static constexpr uint64_t kReserved = 64ull << 30;
+  uint64_t reserved_ = 64ull << 30;  // bytes of each of these; less where the limit on address space asks for it
   std::byte* window_ = nullptr;  // what programs see; no access. Null: this is another one's memory
   std::byte* backing_ = nullptr;
   std::map<uint64_t, Allocation> allocations_;
