@@ -114,6 +114,46 @@ inline std::vector<MapRow> tensor_map_rows(uint64_t t) {
     a.interleave = 2;
     a.swizzle = 1;
   });
+  for (int interleave : {1, 2})
+    for (int type : {0, 1, 7, 8})
+      for (uint32_t inner : {1u, 2u, 4u, 8u, 12u, 16u, 24u, 64u, 256u})
+        probe("interleave " + str(interleave) + ", type " + str(type) + ", boxDim[0] " + str(inner),
+              [&](Map& a) {
+                a.interleave = interleave;
+                a.swizzle = interleave == 2;
+                a.type = type;
+                a.box[0] = inner;
+                a.box[1] = a.box[2] = 1;
+                a.size[0] = 256;
+                a.stride_bytes[0] = 8192;
+                a.stride_bytes[1] = 8192 * 32;
+              });
+  for (uint32_t slices : {1u, 2u, 7u, 8u, 9u, 16u, 64u, 256u})
+    for (uint32_t rank : {3u, 4u, 5u})
+      probe("interleave 16B of rank " + str(rank) + ", box of " + str(slices) +
+                " along the dimension before the last",
+            [&](Map& a) {
+              a.interleave = 1;
+              a.rank = rank;
+              for (int i = 1; i < 5; ++i) {
+                a.size[i] = 256;
+                a.box[i] = 1;
+              }
+              a.stride_bytes[1] = a.stride_bytes[2] = a.stride_bytes[3] = 32768;
+              a.box[rank - 2] = slices;
+            });
+  for (uint32_t step : {0u, 1u, 2u, 8u, 9u})
+    probe("interleave 16B, elementStrides[0] " + str(step), [&](Map& a) {
+      a.interleave = 1;
+      a.element_stride[0] = step;
+    });
+  for (uint32_t inner : {16u, 64u, 72u})
+    for (int swizzle : {1, 2, 3})
+      probe("interleave 16B, inner box of " + str(inner) + ", swizzle " + str(swizzle), [&](Map& a) {
+        a.interleave = 1;
+        a.box[0] = inner;
+        a.swizzle = swizzle;
+      });
   return all.rows;
 }
 

@@ -262,7 +262,7 @@ const Rule kRefused[] = {
                m.box[i] == 0 ? "use 1 for a dimension that the box does not span"
                              : "use a smaller box and more copies"};
      }},
-    {Per::map, kDriver, [](const Map& m, unsigned) { return m.interleave != 0 || inner_bytes(m) % 16 == 0; },
+    {Per::map, kDriver, [](const Map& m, unsigned) { return inner_bytes(m) % 16 == 0; },
      [](const Map& m, unsigned) -> Words {
        return {named_inner_box(m), "the inner dimension of a box is a multiple of 16 bytes",
                std::string("make ") + inner_name(m) + " " +

@@ -96,8 +96,8 @@ class GlobalMemory {
   const std::map<uint64_t, Allocation>& allocations() const { return allocations_; }
 
  private:
-  uint64_t reserved_ = 64ull << 30;  // bytes of each of these; less where the limit on address space asks for it
-  std::byte* window_ = nullptr;  // what programs see; no access. Null: this is another one's memory
+  uint64_t reserved_ = 64ull << 30;  // bytes of each of these; less where address space is limited
+  std::byte* window_ = nullptr;      // what programs see; no access. Null: this is another one's memory
   std::byte* backing_ = nullptr;
   std::map<uint64_t, Allocation> allocations_;
   std::multimap<uint64_t, uint64_t> free_;  // bytes -> offset of holes
