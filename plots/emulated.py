@@ -1,6 +1,8 @@
 """Data files that follow from the programs, their compiler and the emulator alone: written, or compared with what they would be."""
 
 import argparse
+import csv
+import io
 import re
 import sys
 from pathlib import Path
@@ -21,6 +23,17 @@ def toolkit():
     """The release of the compiler, as it says in the PTX it made."""
     found = re.search(rb"Cuda compilation tools, release [\d.]+, V(\d+\.\d+\.\d+)", programs()[0].read_bytes())
     return found.group(1).decode() if found else "unknown"
+
+
+def table(rows, data, recorded=""):
+    """The text of a data file: its head, where `data` says what the columns are and `recorded` what they are compared with."""
+    out = io.StringIO()
+    out.write(f"# device: TMA workbook emulator\n# toolkit: {toolkit()}\n" + (f"# recorded: {recorded}\n" if recorded else "") +
+              f"# data: {data}\n")
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def keep(path, text):

@@ -5,14 +5,12 @@ depend on nothing but the programs and the compiler that made their PTX.
 BUILD_DIR names the build folder. Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 it is of another toolkit.
 """
 
-import csv
-import io
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "checks"))
-from emulated import programs, run_script, toolkit
+from emulated import programs, run_script, table
 from workbook.base import Stop
 from workbook.run import run
 
@@ -40,15 +38,9 @@ def count(program):
 
 
 def text():
-    rows = [count(program) for program in programs()]
-    out = io.StringIO()
-    out.write(f"# device: TMA workbook emulator\n# toolkit: {toolkit()}\n"
-              "# data: thread instructions for each 128 x 128 x 64 step of the product, by class; asynchronous copies alike\n")
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()})
-    return out.getvalue()
+    rows = [{key: f"{value:.6g}" if isinstance(value, float) else value for key, value in count(program).items()}
+            for program in programs()]
+    return table(rows, "thread instructions for each 128 x 128 x 64 step of the product, by class; asynchronous copies alike")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ The numbers depend on nothing but the programs, the compiler that made their PTX
 BUILD_DIR names the build folder. Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 it is of another toolkit.
 """
 
-import csv
-import io
 import sys
 from pathlib import Path
 from statistics import median
@@ -13,7 +11,7 @@ from statistics import median
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "checks"))
 from data import load, newest
-from emulated import run_script, toolkit
+from emulated import run_script, table
 from workbook.base import BUILD, Stop
 from workbook.predict import SIZES, tile_of, window
 
@@ -48,16 +46,9 @@ def rows():
 
 
 def text():
-    found = list(rows())
-    out = io.StringIO()
-    out.write(f"# device: TMA workbook emulator\n# toolkit: {toolkit()}\n"
-              f"# recorded: {newest('ladder').name}, {newest('stages').name}\n"
-              "# data: TFLOP/s that the timed schedule predicts for an H200, beside the recorded median; error: predicted / recorded - 1; "
-              "cycles of an SM, and the clock that is assumed; waits: share of a step in which the tensor cores wait for copies\n")
-    writer = csv.DictWriter(out, list(found[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found)
-    return out.getvalue()
+    return table(list(rows()), "TFLOP/s that the timed schedule predicts for an H200, beside the recorded median; error: predicted / "
+                 "recorded - 1; cycles of an SM, and the clock that is assumed; waits: share of a step in which the tensor cores wait for "
+                 "copies", f"{newest('ladder').name}, {newest('stages').name}")
 
 
 if __name__ == "__main__":

@@ -5,14 +5,13 @@ Exit: 0 written or equal, 1 the file differs, 2 bad input, 77 it is of another t
 """
 
 import csv
-import io
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "checks"))
 from data import load, newest
-from emulated import run_script, toolkit
+from emulated import run_script, table
 from workbook import build
 from workbook.base import BUILD, OK, Stop
 from workbook.run import run
@@ -35,15 +34,8 @@ def rows():
 
 
 def text():
-    found = list(rows())
-    out = io.StringIO()
-    out.write(f"# device: TMA workbook emulator\n# toolkit: {toolkit()}\n# recorded: {newest('times').name}\n"
-              "# data: cycles of an SM for each micro-benchmark, recorded on an H200 (median) and taken by the same program under the timed "
-              "schedule; error: timed / recorded - 1\n")
-    writer = csv.DictWriter(out, list(found[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found)
-    return out.getvalue()
+    return table(list(rows()), "cycles of an SM for each micro-benchmark, recorded on an H200 (median) and taken by the same program under "
+                 "the timed schedule; error: timed / recorded - 1", newest("times").name)
 
 
 if __name__ == "__main__":
