@@ -50,8 +50,6 @@ struct Tensor {
     const std::vector<uint16_t> ones(columns * rows, 0x3F80);
     const uint64_t address = runner.machine.memory.allocate(2 * ones.size(), "tensor");
     std::memcpy(runner.machine.memory.at(address, 2 * ones.size()), ones.data(), 2 * ones.size());
-    alignas(64) std::byte bytes[emu::kTensorMapBytes];
-    std::string why, text = ".const .align 128 .b8 map[128] = {";
     rules::TensorMapArguments map = {1, 2, address, {columns, rows}, {2 * columns}, {box_columns, box_rows}};
     map.swizzle = swizzle;
     if (im2col) {
@@ -63,12 +61,7 @@ struct Tensor {
       map.channels_per_pixel = box_columns;
       map.pixels_per_column = box_rows;
     }
-    const int code = emu::encode_tensor_map(bytes, map, &why);
-    CAPTURE(why);
-    REQUIRE(code == 0);
-    for (size_t i = 0; i < sizeof bytes; ++i)
-      text += (i ? ", " : "") + std::to_string(static_cast<unsigned>(bytes[i]));
-    return text + "};\n";
+    return emu_test::declare_map(".const", map);
   }
 };
 

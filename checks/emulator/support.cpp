@@ -76,4 +76,20 @@ std::vector<uint32_t> run_one(const std::string& body, const std::vector<uint32_
   return r.run(body, input, o);
 }
 
+std::string declare_map(const std::string& space, const rules::TensorMapArguments& map) {
+  alignas(64) std::byte bytes[emu::kTensorMapBytes];
+  std::string why;
+  const int code = emu::encode_tensor_map(bytes, map, &why);
+  CAPTURE(why);
+  REQUIRE(code == 0);
+  return declare_map(space, bytes);
+}
+
+std::string declare_map(const std::string& space, const std::byte* encoded) {
+  std::string text = space + " .align 128 .b8 map[128] = {";
+  for (size_t i = 0; i < emu::kTensorMapBytes; ++i)
+    text += (i ? ", " : "") + std::to_string(static_cast<unsigned>(encoded[i]));
+  return text + "};\n";
+}
+
 }  // namespace emu_test

@@ -14,6 +14,7 @@
 #include "emulator/machine/machine.hpp"
 #include "emulator/machine/mbarrier.hpp"
 #include "emulator/machine/statistics.hpp"
+#include "emulator/machine/tensor_map.hpp"
 
 namespace emu_test {
 
@@ -58,6 +59,10 @@ struct Runner {
   // The finding that ends the run (or the load); id "none" when it ends well.
   emu::Finding fault(const std::string& body, const std::vector<uint32_t>& input = {}, const Options& o = {});
 };
+
+// Declares a tensor map in a state space: ".global .align 128 .b8 map[128] = {...};". The case fails where it cannot be encoded.
+std::string declare_map(const std::string& space, const rules::TensorMapArguments& map);
+std::string declare_map(const std::string& space, const std::byte* encoded);
 
 // One thread, `out_words` results.
 std::vector<uint32_t> run_one(const std::string& body, const std::vector<uint32_t>& input = {},

@@ -43,11 +43,7 @@ std::string found(Memory what) {
       memory.release(hole);
     }
     if (what == Memory::encoded_anew) encode();
-    o.declarations = kShared;
-    o.declarations += ".const .align 128 .b8 map[128] = {";
-    for (size_t i = 0; i < sizeof map; ++i)
-      o.declarations += (i ? ", " : "") + std::to_string(static_cast<unsigned>(map[i]));
-    o.declarations += "};\n";
+    o.declarations = kShared + emu_test::declare_map(".const", map);
     o.schedule = schedule;
     o.observer = &checker;
     const std::string body =

@@ -44,8 +44,6 @@ struct Tensor {
   }
 
   Options options(const char* schedule) {
-    alignas(64) std::byte bytes[emu::kTensorMapBytes];
-    std::string why;
     rules::TensorMapArguments map;
     map.type = spec.type;
     map.rank = spec.rank;
@@ -56,18 +54,12 @@ struct Tensor {
     std::copy_n(spec.step, 5, map.element_stride);
     map.swizzle = spec.swizzle;
     map.oob_fill = spec.fill;
-    const int code = emu::encode_tensor_map(bytes, map, &why);
-    CAPTURE(why);
-    REQUIRE(code == 0);
     Options o;
     o.schedule = schedule;
     o.out_words = kWindow / 4;
     o.in_words = kWindow / 4;
     o.declarations = ".shared .align 1024 .b8 tile[" + std::to_string(kWindow) +
-                     "];\n.shared .align 8 .b64 bar;\n" + ".global .align 128 .b8 map[128] = {";
-    for (size_t i = 0; i < sizeof bytes; ++i)
-      o.declarations += (i ? ", " : "") + std::to_string(static_cast<unsigned>(bytes[i]));
-    o.declarations += "};\n";
+                     "];\n.shared .align 8 .b64 bar;\n" + declare_map(".global", map);
     return o;
   }
 

@@ -50,19 +50,11 @@ struct Images {
   }
 
   Options options(const char* schedule = "in-order") const {
-    alignas(64) std::byte bytes[emu::kTensorMapBytes];
-    std::string why;
-    const int code = emu::encode_tensor_map(bytes, map, &why);
-    CAPTURE(why);
-    REQUIRE(code == 0);
     Options o;
     o.schedule = schedule;
     o.out_words = o.in_words = kWindow / 4;
     o.declarations = ".shared .align 1024 .b8 tile[" + std::to_string(kWindow) +
-                     "];\n.shared .align 8 .b64 bar;\n" + ".global .align 128 .b8 map[128] = {";
-    for (size_t i = 0; i < sizeof bytes; ++i)
-      o.declarations += (i ? ", " : "") + std::to_string(static_cast<unsigned>(bytes[i]));
-    o.declarations += "};\n";
+                     "];\n.shared .align 8 .b64 bar;\n" + declare_map(".global", map);
     return o;
   }
 
@@ -317,17 +309,11 @@ TEST_CASE("cp.async.bulk.tensor.im2col: bad operands are reported") {
 
   Images other(padded());
   Options o = other.options();
-  alignas(64) std::byte bytes[emu::kTensorMapBytes];
-  std::string why;
   rules::TensorMapArguments boxes = other.map;
   boxes.im2col = false;
   boxes.box[0] = 8;
-  REQUIRE(emu::encode_tensor_map(bytes, boxes, &why) == 0);
   o.declarations =
-      ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n.global .align 128 .b8 map[128] = {";
-  for (size_t i = 0; i < sizeof bytes; ++i)
-    o.declarations += (i ? ", " : "") + std::to_string(static_cast<unsigned>(bytes[i]));
-  o.declarations += "};\n";
+      ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n" + declare_map(".global", boxes);
   f = other.runner.fault(init + other.load_text({0, 0, 0, 0}, {0, 0}), {}, o);
   CHECK(f.id == "tensor-map-invalid");
   CHECK(f.hint.find("cuTensorMapEncodeIm2col") != std::string::npos);
