@@ -74,22 +74,6 @@ struct FmaNearest32 {  // without the call of the library's function
   static float of(float a, float b, float c) { return static_cast<float>(fma_to_odd(a, b, c)); }
 };
 
-// What becomes of NaNs (checks/recorded/nan_bits.txt). An f32 NaN is the canonical one. f64 hands the NaN of an operand on,
-// quiet, with its sign and payload: that of the second operand before the third before the first, of the dividend first.
-double quiet(double nan) {
-  return bit_cast<double>(bit_cast<uint64_t>(nan) | 0x0008000000000000ull);
-}
-const double kInvalid64 = bit_cast<double>(0xFFF8000000000000ull);
-double handed_on(double a) {
-  return a != a ? quiet(a) : kInvalid64;
-}
-double handed_on(double a, double b) {
-  return b != b ? quiet(b) : handed_on(a);
-}
-double handed_on(double a, double b, double c) {
-  return b != b ? quiet(b) : c != c ? quiet(c) : handed_on(a);
-}
-
 // For .ftz a result is subnormal if it is so when rounded to 24 bits with no end of exponents: 2^-126 (1 - 2^-24) is flushed
 // although it would be rounded up to 2^-126 (checks/fuzz/isa/record.txt). Here it is rounded with an exponent that fits, as
 // the host does just now. exact: the result, or rounded the same way or to odd.

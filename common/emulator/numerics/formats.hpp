@@ -135,16 +135,30 @@ inline float canonical(float v) {
   return v != v ? bit_cast<float>(kNan32) : v;
 }
 
+// What becomes of NaNs (checks/recorded/nan_bits.txt). An f32 NaN is the canonical one. f64 hands the NaN of an operand on,
+// quiet, with its sign and payload: that of the second operand before the third before the first, of the dividend first.
+inline double quiet(double nan) {
+  return bit_cast<double>(bit_cast<uint64_t>(nan) | 0x0008000000000000ull);
+}
+inline const double kInvalid64 = bit_cast<double>(0xFFF8000000000000ull);
+inline double handed_on(double a) {
+  return a != a ? quiet(a) : kInvalid64;
+}
+inline double handed_on(double a, double b) {
+  return b != b ? quiet(b) : handed_on(a);
+}
+inline double handed_on(double a, double b, double c) {
+  return b != b ? quiet(b) : c != c ? quiet(c) : handed_on(a);
+}
+
 // What an atomic or a bulk reduction leaves in memory. Which of two NaNs an addition of C++ gives is left to the compiler; an
 // H200 keeps the one in shared memory before the one that is added, and makes it quiet, and in global memory the one that is
 // added before the one that is there, as it is (checks/recorded/nan_bits.txt).
 inline double add_to_memory(double old, double value, bool global) {
   const double sum = old + value;
   if (sum == sum) return sum;
-  const bool takes_value = global ? value != value : old == old;
-  const double nan = takes_value ? value : old;
-  if (nan == nan) return bit_cast<double>(0xFFF8000000000000ull);
-  return global ? nan : bit_cast<double>(bit_cast<uint64_t>(nan) | 0x0008000000000000ull);
+  if (!global) return handed_on(value, old);
+  return value != value ? value : old != old ? old : kInvalid64;
 }
 
 // .ftz: subnormal numbers become zero of the same sign.
