@@ -240,7 +240,8 @@ const Rule kRefused[] = {
     {Per::corner, kDriver, [](const Map& m, unsigned i) { return pixel_extent(m, i) >= 1; },
      [](const Map& m, unsigned i) -> Words {
        return {
-           "a box of " + std::to_string(pixel_extent(m, i)) + " pixels along dimension " + str(pixel_dimension(m, i)),
+           "a box of " + std::to_string(pixel_extent(m, i)) + " pixels along dimension " +
+               str(pixel_dimension(m, i)),
            "from pixelBoxLowerCorner to globalDim + pixelBoxUpperCorner - 1 there is at least one pixel, and the last is below 2^31",
            "see whether the filter is larger than the padded image, or the image larger than 2^31"};
      }},

@@ -252,7 +252,8 @@ void TensorBox::place_rows(const At& at, const BoxPlace& place, bool writes) {
 // then from its lower corner in the next image, until there are as many pixels as the map says. The offsets move what is read,
 // not the walk (PTX ISA 5.5.4).
 void TensorBox::place_pixels(const At& at, const BoxPlace& place, bool writes) {
-  const unsigned first = map.first_pixel_dimension(), end = map.end_of_pixel_dimensions(), images = map.rank - 1;
+  const unsigned first = map.first_pixel_dimension(), end = map.end_of_pixel_dimensions(),
+                 images = map.rank - 1;
   Span inside = span(place.start[0], writes);
   int64_t walk[5] = {};
   std::copy_n(place.start, map.rank, walk);
