@@ -263,6 +263,7 @@ void Timing::run(WarpTime& warp) {
   const int budget = static_cast<int>(
       std::clamp((next + kAhead - warp.clock) / kInterval, double{kLeastSlice}, double{kMostSlice}));
   current_ = &warp;
+  turn_end_ = std::max(next + kAhead, warp.clock + kLeastSlice * kInterval);
   signalled_ = false;
   double& issue = warp.sm->issue[warp.scheduler];
   issue = std::max(issue, warp.clock);
@@ -384,7 +385,7 @@ void Timing::make_costs(const Program& program) {
   }
 }
 
-void Timing::on_instruction(Warp&, const Inst& in) {
+void Timing::on_instruction(Warp& warp, const Inst& in) {
   WarpTime& w = *current_;
   w.woken = false;
   if (w.clock < w.last_result) wait_for_operands(w, in);
@@ -393,6 +394,7 @@ void Timing::on_instruction(Warp&, const Inst& in) {
   issue += c.slots;
   w.clock = std::max(w.clock + c.cycles, issue);
   now_ = w.clock;
+  if (w.clock > turn_end_) warp.end_turn();  // it has waited for operands, or for its stores
 }
 
 // A load's register is there when its bytes have come; whoever uses it before waits.

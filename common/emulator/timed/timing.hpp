@@ -144,6 +144,7 @@ class Timing final : public Observer, public Timekeeper {
   std::unordered_set<const Mbarrier*> of_copies_;
   std::vector<MemoryRange> ranges_;
   WarpTime* current_ = nullptr;
+  double turn_end_ = 0;  // it is another's turn then
 
   void clear();
   void make_costs(const Program& program);
