@@ -145,7 +145,7 @@ class Class:
         """What is written down of a file that is not judged; None where it is to be judged."""
         file = handin.files.get(lesson.name)
         if file is None:
-            return nothing("missing", handin.why or f"there is no {lesson.name}.cu")
+            return nothing("missing", handin.why or f"there is no {lesson.name}.cu" + handins.alike(handin, lesson))
         if self.late.get(handin.name):
             return nothing("late", self.late[handin.name])
         if self.until and file.changed > self.until:

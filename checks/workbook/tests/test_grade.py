@@ -96,6 +96,35 @@ class HandIns(unittest.TestCase):
     def test_a_zero_byte(self):
         self.assertIn("byte 3 is zero", self.why(lambda p: p.write_bytes(b"//\0")))
 
+    def test_what_other_systems_write(self):
+        self.put(f"anna/{NAME.upper()}.CU", b"\xef\xbb\xbfone\r\ntwo\x0c\xe2\x80\xa8three\r\n")
+        self.assertEqual(self.only().files[NAME].text, "one\ntwo  three\n")
+        self.put(f"anna/{NAME}.cu", "as the lesson is spelled")
+        self.assertEqual(self.only().files[NAME].text, "as the lesson is spelled")
+        self.put(f"anna/{NAME}.cu", "text".encode("utf-16"))
+        self.assertEqual(self.only().files[NAME].why, "it is UTF-16 text; save it as UTF-8")
+        self.put(f"anna/{NAME}.cu", b"\xef\xbb\xbf\xff")
+        self.assertIn("byte 4 is 0xff", self.only().files[NAME].why)
+
+    def test_an_archive_of_another_kind_is_a_hand_in_that_cannot_be_read(self):
+        for name in ("anna.7z", "ben.tar.zst", "cleo.RAR"):
+            self.put(name, b"7z\xbc\xaf")
+        found = {h.name: h for h in handins.collect(self.root)[0]}
+        self.assertEqual(sorted(found), ["anna", "ben", "cleo"])
+        for each in found.values():
+            handins.read(each)
+            self.assertIn("an archive of this kind is not read; hand in one of .zip, ", each.why)
+
+    def test_a_long_archive_is_not_read(self):
+        self.put("anna.zip", b"PK")
+        os.truncate(self.root / "anna.zip", handins.PACKED + 1)
+        self.assertIn("it has more than 256 MiB", self.only().why)
+
+    def test_a_file_of_nearly_the_right_name_is_told(self):
+        self.put(f"anna/x/{NAME} (1).cu")
+        self.put(f"anna/{NAME}/README.md")
+        self.assertEqual(handins.alike(self.only(), LESSON), f", but x/{NAME} (1).cu")
+
     @unittest.skipIf(os.getuid() == 0, "nothing is unreadable for the superuser")
     def test_an_unreadable_file(self):
         self.assertIn("Permission denied", self.why(lambda p: (p.write_text("x"), p.chmod(0))))
@@ -112,7 +141,7 @@ class HandIns(unittest.TestCase):
 
     def test_archives_are_read_and_not_unpacked(self):
         for name in ("anna.zip", "ben.tar"):
-            self.archive(name, [(f"../../{NAME}.cu", b"text"), ("other", b"")])
+            self.archive(name, [(f"..{'/' if name.endswith('tar') else chr(92)}{NAME}.cu", b"text"), ("other", b"")])
         for found in handins.collect(self.root)[0]:
             handins.read(found)
             self.assertEqual((found.files[NAME].text, found.ignored), ("text", ["other"]))
