@@ -84,8 +84,8 @@ def text_of(lines):
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a text is tried with beside the known cases. It follows from the text alone: the same for everyone who judges it, and
-    unknown to those who write it until it is written."""
+    """What a text is tried with beside the known cases. It follows from the text and a key that its writer does not know: without
+    one, a number in a comment could be sought with which the text draws what it likes."""
     m: int
     n: int
     k: int
@@ -93,8 +93,12 @@ class Drawn:
     order: int
 
     @staticmethod
-    def of(text):
-        bits = hashlib.sha256(text.encode()).digest()
+    def of(text, key=""):
+        return Drawn.by(hashlib.sha256(f"{key}\0{text}".encode()))
+
+    @staticmethod
+    def by(hashed):
+        bits = hashed.digest()
         number = lambda at: int.from_bytes(bits[at:at + 4], "big")
         return Drawn(1 + number(0) % 400, 8 + number(4) % 50 * 8, 8 + number(8) % 50 * 8, 1 + number(12) % 1_000_000, 1 + number(16) % 1_000_000)
 
@@ -108,17 +112,18 @@ class Drawn:
 
 
 class Judge:
-    """Judges program texts of the lessons. What has been judged is remembered in `folder`, by its text."""
+    """Judges program texts of the lessons. What has been judged is remembered in `folder`, by its text. drawn_by: the key of what
+    they are tried with (Drawn)."""
 
-    def __init__(self, sandbox, folder, harness):
-        self.sandbox, self.folder, self.harness = sandbox, Path(folder), harness
+    def __init__(self, sandbox, folder, harness, drawn_by=""):
+        self.sandbox, self.folder, self.harness, self.drawn_by = sandbox, Path(folder), harness, drawn_by
         self.locks, self.lock = {}, threading.Lock()
         self.names, self.claims = {}, {}
 
     # ---- what is remembered
 
     def key(self, lesson, text):
-        return hashlib.sha256("\0".join([self.harness, lesson.name, str(self.sandbox), text]).encode()).hexdigest()
+        return hashlib.sha256("\0".join([self.harness, self.drawn_by, lesson.name, str(self.sandbox), text]).encode()).hexdigest()
 
     def verdict(self, lesson, text):
         key = self.key(lesson, text)
@@ -178,8 +183,11 @@ class Judge:
         if host:
             try:
                 return compiler.with_launches(self.sandbox, source, calls(lesson))
-            except (compiler.Refused, compiler.Broken):
+            except compiler.Broken:
                 pass  # the kernel may be good all the same
+            except compiler.Refused as refused:
+                if refused.stopped:
+                    raise
         return compiler.to_ptx(self.sandbox, source), None
 
     def speed(self, source, folder):
@@ -208,7 +216,7 @@ class Judge:
         out.mkdir()
         see = [(mine, f"{PLACE}/hand-in"), (lesson.program("emu"), f"{PLACE}/worked/{lesson.name}.emu"),
                (check.checks_of(lesson), f"{PLACE}/{lesson.name}")]
-        script, drawn = mine / f"{lesson.name}.emu", Drawn.of(load_text(source))
+        script, drawn = mine / f"{lesson.name}.emu", Drawn.of(load_text(source), self.drawn_by)
         script.write_text(f"#!/bin/sh\nEMU_TIME_LIMIT={LAUNCH_S} EMU_CHECK=on EMU_PTX={PLACE}/hand-in/kernel.ptx \\\n"
                           f"  exec {PLACE}/worked/{lesson.name}.emu \"$@\" --seed {drawn.seed}\n")
         places = {"CHECK_BIN_DIR": PLACE, "CHECK_GROUP": "hand-in"}

@@ -349,6 +349,20 @@ class Summed(unittest.TestCase):
             self.assertTrue(1 <= one.m <= 400 and 8 <= one.n <= 400 and 8 <= one.k <= 400 and one.n % 8 == one.k % 8 == 0, one)
 
 
+    def test_what_a_text_draws_cannot_be_sought_without_the_key_of_the_class(self):
+        text = "{128, 128, 64}, {1, 8, 8}, {136, 120, 72}\n"
+        one = examples.sought(text)
+        size = lambda drawn: (drawn.m, drawn.n, drawn.k)
+        self.assertIn(size(judge.Drawn.of(one)), {(128, 128, 64), (1, 8, 8), (136, 120, 72)})
+        self.assertNotEqual(size(judge.Drawn.of(one, "key")), size(judge.Drawn.of(one)))
+
+    def test_a_class_has_one_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = [command.key_in(Path(folder)) for _ in range(2)]
+            self.assertEqual((keys[0], len(keys[0]), os.listdir(folder)), (keys[1], 32, ["key"]))
+            self.assertEqual(stat.S_IMODE(Path(folder, "key").stat().st_mode), 0o600)
+
+
 class Points(unittest.TestCase):
     def setUp(self):
         self.weights = points.Weights()
@@ -383,7 +397,7 @@ def a_class(title="=anna", shard=(1, 1), **change):
     """What results.json holds of a class of one."""
     found = dict(result("wrong", EVIL + "\0\x1b", 0.5, lines=[EVIL, "]]>"]), points=50.0, most=100)
     handin = {"name": title, "title": title, "slug": f"slug-{title[-1]}", "ignored": [EVIL], "more": 0, "lessons": {NAME: found}}
-    return dict({"format": 1, "commit": "0" * 40, "identity": "i", "sandbox": "s", "interrupted": False, "complete": True, "shard": list(shard), "lessons": [NAME],
+    return dict({"format": results.FORMAT, "key": "k", "commit": "0" * 40, "identity": "i", "sandbox": "s", "interrupted": False, "complete": True, "shard": list(shard), "lessons": [NAME],
                  "others": [EVIL], "weights": {"numbers": 60, "point": 40}, "handins": [handin]}, **change)
 
 
@@ -443,7 +457,8 @@ class Merge(InProcess):
 
     def test_what_does_not_belong_together_is_refused(self):
         for other, why in ((a_class("b", (2, 3)), "shards 3 are missing"), (a_class("b", (1, 2)), "shards 2 are missing"),
-                           (a_class("b", (2, 2), identity="j"), "another build"), (a_class("b", (2, 2), interrupted=True), "not complete")):
+                           (a_class("b", (2, 2), identity="j"), "another build"), (a_class("b", (2, 2), key="l"), "another key"),
+                           (a_class("b", (2, 2), interrupted=True), "not complete")):
             self.assertIn(why, self.refused(command.merge, *self.shards(a_class("anna", (1, 2) if other["shard"][1] == 2 else (1, 3)), other)))
 
 
