@@ -90,9 +90,18 @@ def to_ptx(sandbox, source):
     return of_size(done.output)
 
 
-def assembled(sandbox, folder):
-    """What ptxas says of `folder`/kernel.ptx: its resource report and remarks; '' where it says nothing."""
-    done = sandbox.run([inside(program.linking()["NVCC"]), "-arch=sm_90a", "-cubin", f"{FOLDER}/kernel.ptx", "-Xptxas", "-v", "-o", "kernel.cubin"],
+def longest_kernel(ptx):
+    """The name of the kernel whose text is the longest; '' where there is none."""
+    places = [m.span(1) for m in program.KERNEL.finditer(ptx)]
+    ends = [begin for begin, _ in places[1:]] + [len(ptx)]
+    return max(((end - begin, ptx[begin:name_end].decode()) for (begin, name_end), end in zip(places, ends)), default=(0, ""))[1]
+
+
+def assembled(sandbox, folder, ptx):
+    """What ptxas says of `folder`/kernel.ptx, which holds `ptx`: its resource report and remarks; '' where it says nothing. Of kernels of one template
+    the longest is asked about: it needs the most registers, and the remarks are about the source that they have in common."""
+    options = ",".join(["-v", *filter(None, ["-e", longest_kernel(ptx)])])
+    done = sandbox.run([inside(program.linking()["NVCC"]), "-arch=sm_90a", "-cubin", f"{FOLDER}/kernel.ptx", "-Xptxas", options, "-o", "kernel.cubin"],
                        LIMITS, [(folder, FOLDER), *toolkit()])
     return (done.output + done.errors)[:1 << 20].decode("utf-8", "replace")
 

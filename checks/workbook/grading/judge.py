@@ -175,7 +175,7 @@ class Judge:
                 return Verdict("does not compile", "the compiler breaks down on it", ["the compiler breaks down on it"], [])
             found = summed_up(cases)
             if found.what == "right":
-                found.slow = self.speed(source, Path(folder, "judged"))
+                found.slow = self.speed(source, Path(folder, "judged"), ptx)
             return found
 
     def compile(self, lesson, source, host):
@@ -190,9 +190,9 @@ class Judge:
                     raise
         return compiler.to_ptx(self.sandbox, source), None
 
-    def speed(self, source, folder):
+    def speed(self, source, folder, ptx):
         """What ptxas remarks of a right kernel, as `make check` tells it, and what it spills; '' where neither."""
-        said = compiler.assembled(self.sandbox, folder)
+        said = compiler.assembled(self.sandbox, folder, ptx)
         count, spilled = registers(said)
         lines = [line.replace(str(source), source.name) for line in text_of(compile_report.remarks(said, source))]
         if spilled:

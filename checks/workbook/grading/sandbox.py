@@ -5,6 +5,7 @@ the compiler, and what the caller names. A watch ends the whole process tree whe
 decide something is wall time: a busy machine makes nobody late.
 """
 
+import contextlib
 import os
 import queue
 import re
@@ -22,7 +23,7 @@ from workbook.base import Stop
 from workbook.run import clean_environment
 
 INSIDE = "/workbook"  # the checkout, as far as it can be seen in there
-POLL_S = 0.03
+POLL_S = 0.1
 LONGEST_LOOK_S = 1.0  # so much at most counts as idle between two looks: the machine may have been stopped as a whole
 # The superuser's sandboxes run as users who own nothing, one for each that runs at a time: the system limits a user's processes,
 # and nobody is to use up those of another. Each run of this tool has some of its own.
@@ -267,7 +268,8 @@ def watched(command, limits, environment, watch, cwd, sandbox):
                 if len(kept[pipe]) > limits.output:
                     why = f"stopped after {limits.output >> 20} MiB of output"
             if not unread:  # all who could write have closed their ends
-                time.sleep(POLL_S if process.poll() is None else 0)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_S)
             if process.poll() is not None and not select.select(list(unread), [], [], 0)[0]:
                 break
             used = account.look()

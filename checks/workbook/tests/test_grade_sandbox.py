@@ -116,9 +116,13 @@ class Recording:
 
 
 class Shared(unittest.TestCase):
+    def test_the_longest_kernel(self):
+        self.assertEqual(compiler.longest_kernel(b".visible .entry a(x) {}\n.entry b$1(xxx) {}\n.visible .entry c() {}"), "b$1")
+        self.assertEqual(compiler.longest_kernel(b".func a"), "")
+
     def test_no_command_writes_where_another_hand_in_without_a_sandbox_would_write(self):
         sandbox, source = Recording(), Path("/elsewhere/04_tma_single_stage.cu")
-        for make in (lambda: compiler.to_ptx(sandbox, source), lambda: compiler.assembled(sandbox, source.parent),
+        for make in (lambda: compiler.to_ptx(sandbox, source), lambda: compiler.assembled(sandbox, source.parent, b""),
                      lambda: compiler.with_launches(sandbox, source, [["--m", "8"]])):
             with contextlib.suppress(compiler.Refused, Stop):
                 make()
