@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from workbook import build
-from workbook.base import load_text, table
-from workbook.grading import command, examples, harness, judge, sandbox
-from workbook.lessons import exercise_text, lessons, regions, render, split
+from workbook import build  # noqa: E402
+from workbook.base import load_text, table  # noqa: E402
+from workbook.grading import command, examples, harness, judge, sandbox  # noqa: E402
+from workbook.lessons import exercise_text, lessons, regions, render, split  # noqa: E402
 
 STARTERS, HALVES, WORKED, BUGS = 10, 10, 8, 12
 

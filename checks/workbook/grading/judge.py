@@ -32,6 +32,9 @@ PLACE = "/judge"  # of the judged kernel, the worked program and its check in a 
 LIMITS = Limits(cpu_s=90, memory=2 << 30)
 WORKED_LIMIT_S = 600  # of the worked program, until it says what it launches
 LAUNCH_S = 20   # of a kernel, until the emulator says who waits for what
+# Of the judged programs: reading a kernel's PTX takes much memory in small pieces, which costs a third less time in large pages.
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=33554432:glibc.malloc.mmap_threshold=1073741824:"
+                                 "glibc.malloc.trim_threshold=1073741824"}
 SHOWN = 40      # lines of a report, at most
 COLUMNS = 200   # of a line
 PRINTED = 8     # lines of what a program says that does not get to its launch
@@ -228,7 +231,7 @@ class Judge:
         readable(folder)
         told = out / "report"
         done = self.sandbox.run([f"{PLACE}/{lesson.name}", check.PROJECT, "--no-version"], LIMITS, see, (out, f"{PLACE}/out"),
-                                dict(places, CHECK_REPORT=f"{PLACE}/out/report", DEVICE="emu"), lambda: hopeless(told))
+                                dict(places, **LARGE_PAGES, CHECK_REPORT=f"{PLACE}/out/report", DEVICE="emu"), lambda: hopeless(told))
         found, names = read_cases(told), self.case_names(lesson)
         for said in found.values():
             if said.message.startswith("not judged: "):
