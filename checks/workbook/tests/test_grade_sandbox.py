@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -59,14 +60,16 @@ class Limited(unittest.TestCase):
         self.assertEqual(len(done.output), 1 << 20)
 
     def test_files_without_end(self):
-        done = self.run_in("for i in 1 2 3 4; do head -c 10000000 /dev/zero >/tmp/$i; done; du -sk /tmp", file=16 << 20)
+        done = self.run_in("for i in 1 2 3 4; do yes | head -c 10000000 >/tmp/$i; done; du -sk /tmp", file=16 << 20)
         self.assertLessEqual(int(done.output.split()[0]), 16 << 10)
 
     def test_processes_without_end(self):
         done = self.run_in("b() { b | b & }; b; sleep 0.5; echo here", cpu_s=20)
         self.assertTrue(done.why or done.output == b"here\n", done)
-        left = [p for p in os.listdir("/proc") if p.isdigit() and "b() { b" in command_line(p)]
-        self.assertEqual(left, [])
+        until = time.monotonic() + 20  # the system ends them one after the other
+        while any(p.isdigit() and "b() { b" in command_line(p) for p in os.listdir("/proc")):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
 
     def test_what_the_system_cannot_start_is_no_verdict(self):
         self.sandbox.tasks = lambda count: 1
@@ -82,7 +85,7 @@ class Limited(unittest.TestCase):
             self.assertGreaterEqual(abs(Sandbox().first_user - self.sandbox.first_user), 16)
 
     def test_memory_without_end(self):
-        self.assertTrue(self.run_in("x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo here", memory=30 << 20).why)
+        self.assertTrue(self.run_in("x=$(yes | head -c 100000000); echo here", memory=30 << 20).why)
 
     def test_without_the_sandbox_there_is_a_refusal(self):
         before, os.environ["PATH"] = os.environ["PATH"], "/nowhere"
