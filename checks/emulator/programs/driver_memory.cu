@@ -1,5 +1,5 @@
 // Memory through the driver's functions, which libraries look up by name: fills by elements of 1, 2 and 4 bytes, and copies,
-// at once and in a stream.
+// at once and in a stream, of rows and areas, too.
 #include <cuda.h>
 
 #include <string>
@@ -41,6 +41,55 @@ void fill(const char* name, T value, cudaStream_t stream) {
   OK(cudaFree(memory));
 }
 
+// 3 rows of 8 elements out of pitched rows, into the middle of others and back, and a fill around them.
+void areas() {
+  size_t pitch = 0;
+  char* there = nullptr;
+  OK(cudaMallocPitch(&there, &pitch, 64, 5));
+  const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(there);
+  expect("fill", 0,
+         find<CUresult(CUdeviceptr, size_t, unsigned, size_t, size_t)>("cuMemsetD2D32")(at, pitch, 7, 16, 5),
+         CUDA_SUCCESS);
+  std::vector<unsigned> from(24), back(80);
+  for (unsigned i = 0; i < 24; ++i) from[i] = 100 + i;
+  CUDA_MEMCPY2D in = {};
+  in.srcMemoryType = CU_MEMORYTYPE_HOST;
+  in.srcHost = from.data();
+  in.srcPitch = in.WidthInBytes = 32;
+  in.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  in.dstDevice = at;
+  in.dstPitch = pitch;
+  in.dstXInBytes = 16;
+  in.dstY = 1;
+  in.Height = 3;
+  expect("in", 0, find<CUresult(const CUDA_MEMCPY2D*)>("cuMemcpy2D")(&in), CUDA_SUCCESS);
+  CUDA_MEMCPY3D out = {};
+  out.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  out.srcDevice = at;
+  out.srcPitch = pitch;
+  out.dstMemoryType = CU_MEMORYTYPE_HOST;
+  out.dstHost = back.data();
+  out.dstPitch = out.WidthInBytes = 64;
+  out.Height = 5;
+  out.Depth = 1;
+  expect("out", 0, find<CUresult(const CUDA_MEMCPY3D*)>("cuMemcpy3D")(&out), CUDA_SUCCESS);
+  for (unsigned i = 0; i < 80; ++i) {
+    const unsigned row = i / 16, column = i % 16;
+    const bool copied = row >= 1 && row < 4 && column >= 4 && column < 12;
+    expect("area", i, back[i], copied ? 100 + (row - 1) * 8 + column - 4 : 7);
+  }
+  cudaMemPoolProps properties = {};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  cudaMemPool_t pool;
+  OK(cudaMemPoolCreate(&pool, &properties));
+  void* memory = nullptr;
+  OK(cudaMallocFromPoolAsync(&memory, 64, pool, nullptr));
+  OK(cudaFreeAsync(memory, nullptr));
+  OK(cudaMemPoolDestroy(pool));
+  OK(cudaFree(there));
+}
+
 int main() {
   OK(cudaFree(nullptr));
   cudaStream_t stream;
@@ -66,5 +115,6 @@ int main() {
       CUDA_SUCCESS);
   OK(cudaStreamSynchronize(stream));
   for (int i = 0; i < 4; ++i) expect("copied", i, back[i], there[i]);
+  areas();
   return finish("driver_memory");
 }
