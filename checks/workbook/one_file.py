@@ -115,6 +115,8 @@ def try_file(name):
     ptx = source.suffix == ".ptx"
     if ptx and choice.device != "emu":
         raise Stop(f"FILE={name} runs on the emulator only", ("try", "leave DEVICE out"))
+    if ptx and b"\0" in source.read_bytes():
+        raise Stop(f"FILE={name} is no text", ("why", "PTX is text; machine code is not emulated"), ("try", "nvcc -ptx kernels.cu, or cuobjdump -ptx program"))
     try:
         out = compiled(source, choice)
     except program.DoesNotCompile as error:

@@ -130,7 +130,7 @@ std::string argument(const std::string& text, const Variable& p, size_t index, s
   const uint64_t count = std::strtoull(text.c_str() + colon + 1, &end, 0);
   const bool alike = *end == '=';
   const unsigned size = size_of(b.type);
-  if (p.bytes != 8 || size == 0 || size > 8 || count == 0 || count > (uint64_t{1} << 32) || (*end && !alike))
+  if (p.bytes != 8 || size == 0 || size > 8 || count == 0 || count > (uint64_t{1} << 28) || (*end && !alike))
     refuse(place + "no buffer", p.bytes != 8
                                     ? "a number: the parameter has " + std::to_string(p.bytes) + " bytes"
                                     : "TYPE:COUNT or TYPE:COUNT=VALUE, such as f32:1024 or u8:4096=0");

@@ -67,6 +67,8 @@ class OneFile(Tree):
         self.report(launches=1, thread_instructions=64)
         self.assertIn("0 findings", self.go(0, "k.ptx", ARGS="--block 32"))
         self.assertNotIn("findings", self.go(1, "k.ptx", program=2, ARGS="--blok"))
+        (self.here / "k.ptx").write_bytes(b"\x7fELF\0")
+        self.assertIn("is no text", self.go(2, "k.ptx"))
 
     def test_options_of_ones_own(self):
         self.go(0, FLAGS="-DN=8 -Iinclude -I more -std=c++20 -lz mine.o")
