@@ -136,6 +136,18 @@ void for_each_element(const Fragment& f, bool accumulator, F use) {  // use(lane
 
 constexpr int kImageRow = 32;  // bytes of a row of an operand image
 
+// tf32 is multiplied in two steps of four columns of K (recorded: wmma_products).
+// A step's share of K, at the beginning of the rows; what lies behind it is not read.
+std::vector<uint8_t> part(const std::vector<uint8_t>& image, int step, int steps) {
+  if (steps == 1) return image;
+  std::vector<uint8_t> out(image.size());
+  const size_t bytes = static_cast<size_t>(kImageRow / steps);
+  for (size_t row = 0; row < image.size(); row += kImageRow)
+    std::copy_n(image.begin() + static_cast<std::ptrdiff_t>(row + bytes * static_cast<size_t>(step)), bytes,
+                out.begin() + static_cast<std::ptrdiff_t>(row));
+  return out;
+}
+
 // 16 rows of the result, from `first` on.
 void multiply_rows(Warp& w, const Inst& in, int first, const std::vector<uint8_t>& row_image,
                    const std::vector<uint8_t>& column_image) {
@@ -171,9 +183,13 @@ void multiply_rows(Warp& w, const Inst& in, int first, const std::vector<uint8_t
   } else {
     MmaFormat format = mma_format(type_a, type_b, d.type);
     format.depth = static_cast<int>(x[kK]);
-    unpack_rows(type_a, false, false, row_image, rows);
-    unpack_columns(type_b, false, n, column_image, columns);
-    mma_multiply(format, rows, columns, n, sums);
+    const int steps = type_a == Type::tf32 ? 2 : 1;
+    format.depth /= steps;
+    for (int step = 0; step < steps; ++step) {
+      unpack_rows(type_a, false, false, part(row_image, step, steps), rows);
+      unpack_columns(type_b, false, n, part(column_image, step, steps), columns);
+      mma_multiply(format, rows, columns, n, sums);
+    }
   }
   for_each_element(d, true, [&](int lane, int i, Place p) {
     if (!here(p)) return;
