@@ -69,19 +69,11 @@ void show_layout(const char* type, const char* layouts) {
   }
 }
 
-template <int M, int N, int K, class T, class C, class Memory = T>
-void show(const char* type) {
-  show_layout<M, N, K, T, Memory, C, wmma::row_major, wmma::row_major>(type, "row row");
-  show_layout<M, N, K, T, Memory, C, wmma::row_major, wmma::col_major>(type, "row col");
-  show_layout<M, N, K, T, Memory, C, wmma::col_major, wmma::row_major>(type, "col row");
-  show_layout<M, N, K, T, Memory, C, wmma::col_major, wmma::col_major>(type, "col col");
-}
-
 template <class T, class C>
 void show_shapes(const char* type) {
-  show<16, 16, 16, T, C>(type);
-  show<32, 8, 16, T, C>(type);
-  show<8, 32, 16, T, C>(type);
+  show_layout<16, 16, 16, T, T, C, wmma::row_major, wmma::col_major>(type, "row col");
+  show_layout<32, 8, 16, T, T, C, wmma::row_major, wmma::col_major>(type, "row col");
+  show_layout<8, 32, 16, T, T, C, wmma::row_major, wmma::col_major>(type, "row col");
 }
 
 __global__ void empty() {}
@@ -99,7 +91,13 @@ int main() {
   show_shapes<__nv_bfloat16, float>("bf16");
   show_shapes<signed char, int>("s8");
   show_shapes<unsigned char, int>("u8");
-  show<16, 16, 8, wmma::precision::tf32, float, float>("tf32");
+  show_layout<16, 16, 16, __half, __half, float, wmma::row_major, wmma::row_major>("f16 to f32", "row row");
+  show_layout<32, 8, 16, __half, __half, float, wmma::col_major, wmma::row_major>("f16 to f32", "col row");
+  show_layout<8, 32, 16, __half, __half, float, wmma::col_major, wmma::col_major>("f16 to f32", "col col");
+  show_layout<16, 16, 8, wmma::precision::tf32, float, float, wmma::row_major, wmma::row_major>("tf32",
+                                                                                                "row row");
+  show_layout<16, 16, 8, wmma::precision::tf32, float, float, wmma::col_major, wmma::col_major>("tf32",
+                                                                                                "col col");
   show_launch(1, 1, 0);
   show_launch(1, 1025, 0);
   show_launch(1, 0, 0);
