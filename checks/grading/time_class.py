@@ -1,4 +1,4 @@
-"""Times the grading of a class of 40 hand-ins of all lessons: python3 checks/grading/time_class.py [--no-sandbox] [--alone].
+"""Times the grading of a class of 40 hand-ins: [LESSONS=01,02] [JOBS=2] python3 checks/grading/time_class.py [--no-sandbox] [--alone].
 
 The class: 10 starters, 10 with the first half of the blanks, 8 worked in files of their own, and 12 with a deliberate bug in each
 file. JOBS files are judged at a time; the built tree is that of `make grade ARGS=--build-only`. With --alone one worked file of each
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from workbook import build  # noqa: E402
 from workbook.base import load_text, table  # noqa: E402
 from workbook.grading import command, examples, harness, judge, sandbox  # noqa: E402
-from workbook.lessons import exercise_text, lessons, regions, render, split  # noqa: E402
+from workbook.lessons import exercise_text, regions, render, split  # noqa: E402
 
 STARTERS, HALVES, WORKED, BUGS = 10, 10, 8, 12
 
@@ -51,7 +51,7 @@ def hand_ins():
     bugs = {}
     for example, _ in examples.of_bugs():
         bugs.setdefault(example.lesson, []).append(example.text)
-    for lesson in lessons():
+    for lesson in command.chosen_lessons():
         for _ in range(STARTERS):
             yield "starter", lesson, exercise_text(lesson)
         for at in range(HALVES):
@@ -63,7 +63,7 @@ def hand_ins():
 
 
 def alone():
-    for lesson in lessons():
+    for lesson in command.chosen_lessons():
         text = load_text(lesson.solution)
         yield "the lesson's", lesson, text + "// a hand-in\n"
         yield "other", lesson, text.replace("int main(", "static int own = 1;\nint main(") + "// a hand-in\n"
@@ -75,12 +75,12 @@ def main():
     parser.add_argument("--alone", action="store_true")
     asked = parser.parse_args()
     os.environ.setdefault("CALLED_FROM", os.getcwd())
-    command.build_all(lessons())
+    command.build_all(command.chosen_lessons())
     jobs = 1 if asked.alone else build.jobs()
     place, spent = Timed(asked.no_sandbox, jobs), {}
     with tempfile.TemporaryDirectory(prefix="workbook.") as folder:
-        one = judge.Judge(place, Path(folder), harness.identity(lessons()), "a key")
-        for lesson in lessons():
+        one = judge.Judge(place, Path(folder), harness.identity(command.chosen_lessons()), "a key")
+        for lesson in command.chosen_lessons():
             one.case_names(lesson), one.worked_launches(lesson)
 
         def grade(work):
@@ -93,9 +93,10 @@ def main():
         with ThreadPoolExecutor(jobs) as pool:
             for kind, lesson, what, cpu_s in pool.map(grade, alone() if asked.alone else hand_ins()):
                 spent.setdefault((lesson.number, kind), []).append(cpu_s)
+                print(f"{lesson.number} {kind}: {what}, {cpu_s:.1f} s", file=sys.stderr, flush=True)
         wall, own = time.monotonic() - began, time.process_time() - own
     kinds = sorted({kind for _, kind in spent})
-    numbers = [lesson.number for lesson in lessons()]
+    numbers = [lesson.number for lesson in command.chosen_lessons()]
     shown = lambda seconds: f"{statistics.median(seconds):.1f}" + (f" ({max(seconds):.1f})" if len(seconds) > 1 else "")
     table(["CPU s: median (most)", *numbers], [[kind, *(shown(spent[n, kind]) for n in numbers)] for kind in kinds])
     files, total = sum(map(len, spent.values())), sum(map(sum, spent.values()))

@@ -107,7 +107,8 @@ def trace_lesson(wanted):
     wanted = BESIDE.get(lesson.number)
     beside = [other for other in lessons() if (other.number == wanted if wanted else other.number < lesson.number)][-1:]
     worked = [] if handed_out() else [lesson, *beside]
-    build.prepare(*(f"solutions.{one.name}.emu" for one in worked))
+    if worked:  # without a name all would be built
+        build.prepare(*(f"solutions.{one.name}.emu" for one in worked))
     runs = own_run(lesson, words, choice)
     if not worked and not runs:
         raise Stop("there is no run to show", ("why", "a student's copy has no worked program, and yours does not get that far"))

@@ -33,6 +33,17 @@ class Traces(Tree):
         self.assertIn("your lesson 01", page)
         self.assertIn("worked lesson 01", page)
 
+    def test_a_students_copy_shows_its_own_run_and_builds_no_more_than_that(self):
+        self.program(traces.trace())
+        self.write("checks/handout.txt", "")
+        self.write("bin/cmake", f'#!/bin/sh\necho "$@" >> "{self.root}/built"\n', True)
+        code, said = self.tool("trace", "1")
+        self.assertEqual(code, 0, said)
+        page = (self.root / "build/trace/01.html").read_text(encoding="utf-8")
+        self.assertEqual(("your lesson 01" in page, "worked lesson 01" in page), (True, False))
+        built = (self.root / "built").read_text().splitlines()
+        self.assertTrue(built and all("--target" in line for line in built), built)
+
     def test_an_error_outside_the_window_is_recorded_again(self):
         made = traces.trace(waits=False)
         next(e for e in made["events"] if e["e"] == "finding")["cta"] = 3
