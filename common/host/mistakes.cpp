@@ -1,6 +1,7 @@
 #include "host/mistakes.hpp"
 
 #include "host/bf16.hpp"
+#include "host/formulas.hpp"
 
 namespace lab {
 namespace {
@@ -24,6 +25,13 @@ int phase(int local, int off) {
   return local % 8 ^ (local + off) % 8;
 }
 
+// Those that can be told in words first, then the formulas.
+template <class Mistake>
+std::vector<Mistake> with(std::vector<Mistake> formulas, std::vector<Mistake> first) {
+  first.insert(first.end(), formulas.begin(), formulas.end());
+  return first;
+}
+
 double element(const std::vector<uint16_t>& matrix, int rows, int columns, int64_t row, int64_t column) {
   if (row < 0 || row >= rows || column < 0 || column >= columns) return 0;
   return bf16_to_float(matrix[static_cast<size_t>(row) * columns + column]);
@@ -32,7 +40,7 @@ double element(const std::vector<uint16_t>& matrix, int rows, int columns, int64
 }  // namespace
 
 const std::vector<OperandMistake>& operand_mistakes() {
-  static const std::vector<OperandMistake> kMistakes = {
+  static const std::vector<OperandMistake> kMistakes = with(operand_formulas(), {
       {"chunks-permuted",
        "The 16-byte chunks of the rows of %s are in another order than wgmma reads: writer and descriptor disagree about the "
        "128-byte swizzle (chunk c of row r belongs at c XOR r % 8).",
@@ -137,12 +145,26 @@ const std::vector<OperandMistake>& operand_mistakes() {
          return k < o.depth && o.origin + local < o.rows ? Place{flat / o.depth, flat % o.depth}
                                                          : Place{-1, 0};
        }},
-  };
+      {"stride-of-the-tile",
+       "The rows of %s were taken as far apart as those of its tile in shared memory (BK elements): in the matrix they are K "
+       "elements apart.",
+       [](const Operand& o, int local, int k) {
+         const int64_t flat = int64_t{o.origin + local} * o.bk + k;
+         return k < o.depth && o.origin + local < o.rows ? Place{flat / o.depth, flat % o.depth}
+                                                         : Place{-1, 0};
+       }},
+      {"outside-not-zero",
+       "What lies outside of %s is the beginning of the matrix, not zeros: a copy of no bytes writes zeros, this one has read the "
+       "valid address that stands in its place.",
+       [](const Operand& o, int local, int k) {
+         return k < o.depth && o.origin + local < o.rows ? in_row(o, local, k) : Place{0, k % kChunk};
+       }},
+  });
   return kMistakes;
 }
 
 const std::vector<OutputMistake>& output_mistakes() {
-  static const std::vector<OutputMistake> kMistakes = {
+  static const std::vector<OutputMistake> kMistakes = with(output_formulas(), {
       {"transposed", "The result is the transpose of C: rows and columns are exchanged.",
        [](const Multiplication&, int row, int col) {
          return Place{col, row};
@@ -190,7 +212,12 @@ const std::vector<OutputMistake>& output_mistakes() {
        [](const Multiplication&, int row, int col) {
          return Place{row, permuted(col, row & 6)};
        }},
-  };
+      {"block-repeated",
+       "Every 64 columns of a tile of C are its first 64 again: the accumulators that are packed do not depend on the block.",
+       [](const Multiplication& w, int row, int col) {
+         return Place{row, col / w.bn * w.bn + col % w.bn % 64};
+       }},
+  });
   return kMistakes;
 }
 

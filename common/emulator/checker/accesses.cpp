@@ -122,6 +122,26 @@ void AccessRule::check_writer(const Accessor& who, Tag writer, uint64_t address,
   if (same_for_all) good_write_ = writer;
 }
 
+// Of an array of stages, those that have been written at the same place: the wrong one may be read, or have been written.
+void AccessRule::explain_unwritten(const Accessor& who, uint64_t address, Finding& f) {
+  const Names& names = tell_.program().names;
+  const SharedVariable* v = names.object(static_cast<uint32_t>(address));
+  if (!v || v->element_bytes < 8 || v->bytes <= v->element_bytes) return;
+  const uint32_t offset = (static_cast<uint32_t>(address) - v->address) % v->element_bytes;
+  std::string written;
+  for (uint32_t at = 0; at + v->element_bytes <= v->bytes; at += v->element_bytes) {
+    const Tag tag = writer(who.cta(), v->address + at + offset);
+    if (!tag) continue;
+    const std::string name = names.shared(v->address + at);
+    if (written.empty()) f.related.push_back({"writes " + name, tell_.line(past_.records.of(tag).source)});
+    written += (written.empty() ? "" : ", ") + name;
+  }
+  if (written.empty()) return;
+  f.title += text(": ", names.shared(static_cast<uint32_t>(address) - offset), ", while ", written,
+                  written.find(',') == std::string::npos ? " has" : " have", " been");
+  f.hint = "write what is read: one index for both, or a copy into this stage as well";
+}
+
 void AccessRule::check_written(const Accessor& who, const Tag* write, size_t count, unsigned shift,
                                uint64_t address, Space space) {
   uint32_t &record = good_record_, &lanes = good_lanes_;
@@ -134,7 +154,8 @@ void AccessRule::check_written(const Accessor& who, const Tag* write, size_t cou
     }
     const size_t end = run_end(write, i, count, all_same);
     if (!writer) {
-      if (space == Space::shared) unwritten_.read(who, address + (i << shift));
+      Finding* const f = space == Space::shared ? unwritten_.read(who, address + (i << shift)) : nullptr;
+      if (f) explain_unwritten(who, address + (i << shift), *f);
     } else if (writer != good_write_) {
       const uint32_t plain = past_.plain_lanes(who, writer, who.async_proxy());
       if (plain >> Records::lane_of(writer) & 1) {

@@ -279,7 +279,7 @@ Finding Conflicts::copy_not_waited_for(const Conflict& c) {
       "threads only when that thread then meets them at a barrier (or when they wait on an mbarrier the copy "
       "arrives on).",
       "wait for the group (commit_group, then wait_group with few enough groups pending), then __syncthreads");
-  if (c.write || !explain_arrivals(c, f)) explain_group(c, f);
+  if (c.write ? !explain_same_place(c, f) : !explain_arrivals(c, f)) explain_group(c, f);
   return f;
 }
 
@@ -302,6 +302,7 @@ Finding Conflicts::stage_overwritten(const Conflict& c) {
   std::string family;
   const bool met = product && group_story(c, &story, &family) && story.kind != GroupStory::Kind::not_met &&
                    story.kind != GroupStory::Kind::waited;
+  if (product && explain_other_stage(c, *before, f)) return f;
   const LatestWait* wait = history_.latest_wait(c.who.warp());
   const bool guarded = wait && !history_.of(*wait->bar).tells_of_copies;
   const bool unmet = product && story.kind == GroupStory::Kind::waited && !guarded &&
@@ -373,9 +374,17 @@ Finding Conflicts::load_not_waited_for(const Conflict& c, const Cause& cause) {
                cause.bar ? " of " + cause.bar->bar->name() : "",
                " complete. A copy is in flight from its issue until the barrier's arrivals are in and its "
                "pending bytes are zero.");
-  if (explain_refusal(c.who.warp(), f)) return f;
-  if (const LatestWait* latest = history_.latest_wait(c.who.warp()))
-    f.related.push_back({"the reader's latest wait, for " + latest->bar->name(), tell_.line(latest->source)});
+  if (explain_refusal(c.who.warp(), f) || explain_lanes(c, f)) return f;
+  const LatestWait* latest = history_.latest_wait(c.who.warp());
+  if (!latest) return f;
+  f.related.push_back({"the reader's latest wait, for " + latest->bar->name(), tell_.line(latest->source)});
+  if (cause.bar && cause.bar->bar != latest->bar && tell_.line(cause.bar->bar->init_source).text() ==
+                                                         tell_.line(latest->bar->init_source).text()) {
+    const std::string name = cause.bar->bar->name();
+    f.title += text(": it has waited for ", latest->bar->name(), ", and these bytes come with ", name);
+    f.hint = text("wait for ", name, " in front of this read, or read the stage of ", latest->bar->name(),
+                  ": one index for the barrier and the tile");
+  }
   return f;
 }
 

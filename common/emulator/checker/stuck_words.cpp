@@ -262,6 +262,42 @@ std::string StuckRule::passed_over(const Mbarrier& bar) const {
   return too_many_at_once || too_many ? "" : names;
 }
 
+// Barriers of other stages for which nobody has ever waited, and on which nobody has arrived.
+std::string StuckRule::never_used(const Mbarrier& bar) const {
+  const std::string initialised = tell_.line(bar.init_source).text();
+  std::string names;
+  for (const auto& [address, other] : bar.cta->mbarriers) {
+    const BarrierLog& log = history_.of(other);
+    if (other.valid && &other != &bar && log.ever.arrivals.empty() && log.waits.empty() &&
+        tell_.line(other.init_source).text() == initialised)
+      names += (names.empty() ? "" : ", ") + other.name();
+  }
+  return names;
+}
+
+// Nobody has ever arrived on it: those of its row that have had arrivals, or the lines that would arrive and were never reached.
+void StuckRule::tell_arrivals_beside(const Mbarrier& bar, Finding& f) const {
+  const std::string initialised = tell_.line(bar.init_source).text();
+  std::string names;
+  for (const auto& [address, other] : bar.cta->mbarriers) {
+    const BarrierLog& log = history_.of(other);
+    if (!other.valid || log.ever.arrivals.empty() || tell_.line(other.init_source).text() != initialised) continue;
+    if (names.empty()) add_arrivals(log.ever.arrivals, f);
+    names += (names.empty() ? "" : ", ") + other.name();
+  }
+  if (!names.empty()) {
+    f.title += text(", and arrivals came on ", names);
+    f.hint = "arrive on the barrier of the stage that was read: is the index one stage ahead, or that of another role?";
+    return;
+  }
+  std::set<std::string> lines;
+  for (const Inst& in : tell_.program().code)
+    if (const SourceLine line = tell_.line(in); in.action == Action::arrive && history_.never_executed(*bar.cta->cluster, in.source) &&
+                                                lines.insert(line.text()).second && lines.size() <= 2)
+      f.related.push_back({"arrives, and has not been reached", line});
+  if (!lines.empty()) f.title += ": the arrival that would hand the stage back has not been reached";
+}
+
 void StuckRule::tell_too_small(const StuckCause& cause, Finding& f) {
   const Mbarrier& bar = *cause.other;
   const BarrierLog& log = history_.of(bar);
@@ -406,6 +442,9 @@ void StuckRule::tell_untouched(const StuckCause& cause, Finding& f) {
       f.why = text("Phase ", cause.other->phase - 1, " of ", cause.other->name(),
                    " is complete, and no wait has asked for it.");
       f.hint = text("wait for ", cause.other->name(), " before the stage is read");
+      if (tell_.line(cause.other->init_source).text() == tell_.line(bar.init_source).text())
+        f.hint += text(", or let the copies come to ", bar.name(),
+                       ", which they passed over: readers and copies go through the stages in one order");
       for (const NamingCopies& c : history_.of(*cause.other).ever.copies)
         if (f.related.size() < kMostLines)
           f.related.push_back({"completes on " + cause.other->name(), tell_.line(c.source)});
@@ -435,6 +474,14 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
                    bar.phase > 0 ? text(" since phase ", bar.phase - 1) : "", ".");
       f.hint = text("let each reader arrive on ", bar.name(),
                     " after its last read of the stage: ", bar.initial, " arrivals, as mbarrier.init says");
+      if (const std::string unused = never_used(bar); !unused.empty()) {
+        f.title += text(", and ", unused, ", initialised beside it, was never used");
+        f.why += text(" A stage is filled again before its readers can have read it where the ring has fewer stages than copies run "
+                      "ahead.");
+        f.hint = text("let the index go through all stages, ", unused, " too: where does it go back to 0?");
+      } else if (log.ever.arrivals.empty()) {
+        tell_arrivals_beside(bar, f);
+      }
       return add_arrivals(log.before.arrivals, f);
     case Kind::parity_off: {
       f.title = text("a wait for ", name, " asks for phase ", cause.place->phase,
