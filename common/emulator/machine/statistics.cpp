@@ -10,7 +10,7 @@
 
 namespace emu {
 
-static_assert(sizeof(Stats) == (31 + kClasses) * sizeof(uint64_t), "add() and json() name every counter");
+static_assert(sizeof(Stats) == (33 + kClasses) * sizeof(uint64_t), "add() and json() name every counter");
 
 std::string Stats::json() const {
   json::Object o;
