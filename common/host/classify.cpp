@@ -363,12 +363,15 @@ Diagnosis classify(const Result& result, const Comparison& comparison, const Mul
   }
   if (comparison.nans > 0) {
     const bool ragged = work.m % work.bm || work.n % work.bn || work.k % work.bk;
-    return {"nan", std::to_string(comparison.nans) +
-                       " elements are NaN: shared memory was read that nobody had written (it is poisoned with NaN), or the copy "
-                       "had not landed" +
-                       (ragged ? ", or a tensor map fills what lies outside of the matrix with NaN (FLOAT_OOB_FILL_NAN...), not "
-                                 "with zeros."
-                               : ".")};
+    return {
+        "nan",
+        std::to_string(comparison.nans) +
+            " elements are NaN: shared memory was read that nobody had written (it is poisoned with NaN), or the copy "
+            "had not landed" +
+            (ragged
+                 ? ", or a tensor map fills what lies outside of the matrix with NaN (FLOAT_OOB_FILL_NAN...), not "
+                   "with zeros."
+                 : ".")};
   }
   if (comparison.zeros == comparison.mismatches) {
     // Zeros agree with many mistakes; where other elements are right, with few.

@@ -216,8 +216,10 @@ const Rule kRefused[] = {
        return {named("globalStrides", i, m.stride_bytes[i]) + " bytes",
                "a stride is a multiple of " + str(alignment(m)) + " bytes",
                m.stride_bytes[i] < m.size[0] * tensor_map_type(m.type).bytes
-                   ? "strides count bytes: a row of " + str(m.size[0]) + " elements has " + str(m.size[0] * tensor_map_type(m.type).bytes)
-                   : "pad the rows of the tensor to " + str(round_up(m.stride_bytes[i], alignment(m))) + " bytes"};
+                   ? "strides count bytes: a row of " + str(m.size[0]) + " elements has " +
+                         str(m.size[0] * tensor_map_type(m.type).bytes)
+                   : "pad the rows of the tensor to " + str(round_up(m.stride_bytes[i], alignment(m))) +
+                         " bytes"};
      }},
     {Per::stride, kDriver, [](const Map& m, unsigned i) { return m.stride_bytes[i] < kMaxTensorStride; },
      [](const Map& m, unsigned i) -> Words {

@@ -123,7 +123,8 @@ void AccessRule::check_writer(const Accessor& who, Tag writer, uint64_t address,
 }
 
 // A part of the object has been written, and the rest has not.
-void AccessRule::explain_hole(const Accessor& who, uint64_t address, uint32_t begin, uint32_t bytes, Finding& f) {
+void AccessRule::explain_hole(const Accessor& who, uint64_t address, uint32_t begin, uint32_t bytes,
+                              Finding& f) {
   constexpr uint32_t kStep = 16;
   uint32_t written = 0;
   Tag first = 0;
@@ -135,7 +136,8 @@ void AccessRule::explain_hole(const Accessor& who, uint64_t address, uint32_t be
   if (!first) return;
   f.title += text(": of the ", bytes, " bytes of ", tell_.program().names.shared(begin), " about ", written,
                   " have been written, and those from ", address - begin, " on have not");
-  f.hint = "write all of it: does each address reach a place of its own, in the right units (bytes, elements, pieces of 16 bytes)?";
+  f.hint =
+      "write all of it: does each address reach a place of its own, in the right units (bytes, elements, pieces of 16 bytes)?";
   f.related.push_back({"writes the other part", tell_.line(past_.records.of(first).source)});
 }
 
@@ -144,7 +146,8 @@ void AccessRule::explain_unwritten(const Accessor& who, uint64_t address, Findin
   const Names& names = tell_.program().names;
   const SharedVariable* v = names.object(static_cast<uint32_t>(address));
   if (!v) return;
-  if (v->element_bytes < 8 || v->bytes <= v->element_bytes) return explain_hole(who, address, v->address, v->bytes, f);
+  if (v->element_bytes < 8 || v->bytes <= v->element_bytes)
+    return explain_hole(who, address, v->address, v->bytes, f);
   const uint32_t offset = (static_cast<uint32_t>(address) - v->address) % v->element_bytes;
   std::string written;
   for (uint32_t at = 0; at + v->element_bytes <= v->bytes; at += v->element_bytes) {

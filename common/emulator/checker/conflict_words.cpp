@@ -131,8 +131,24 @@ Finding Conflicts::race(const Conflict& c) {
     one_lane_told(f, names_of_warp(c));
     return f;
   }
+  other_cta_story(c, f);
   fence_story(c, f);
   return f;
+}
+
+// Between CTAs no barrier helps: what orders them is a word that the one releases and the other acquires.
+void Conflicts::other_cta_story(const Conflict& c, Finding& f) const {
+  const Record& r = past_.records.of(c.prior);
+  const bool same = r.cluster == c.who.cluster().index && r.rank == c.who.cta().cluster_rank;
+  if (c.space != Space::global || same || !c.prior_is_write || c.write) return;
+  f.title = text("a thread reads what a thread of another CTA writes, warp ", r.warp, " lane ",
+                 Records::lane_of(c.prior), ", and has acquired nothing that this one released");
+  f.why =
+      "A barrier of a CTA orders its own threads only; between CTAs it takes a word that the writer releases behind its writes "
+      "and the reader acquires in front of its reads.";
+  f.hint =
+      "read what that thread wrote whose word was acquired: are the numbers of thread, warp and CTA the same on both sides? "
+      "Where there is no such word: st.release behind the writes, ld.acquire in front of the reads";
 }
 
 // A store that several lanes have issued, or whose buffer another warp writes: hardly that was meant.
@@ -378,8 +394,8 @@ Finding Conflicts::load_not_waited_for(const Conflict& c, const Cause& cause) {
   const LatestWait* latest = history_.latest_wait(c.who.warp());
   if (!latest) return f;
   f.related.push_back({"the reader's latest wait, for " + latest->bar->name(), tell_.line(latest->source)});
-  if (cause.bar && cause.bar->bar != latest->bar && tell_.line(cause.bar->bar->init_source).text() ==
-                                                         tell_.line(latest->bar->init_source).text()) {
+  if (cause.bar && cause.bar->bar != latest->bar &&
+      tell_.line(cause.bar->bar->init_source).text() == tell_.line(latest->bar->init_source).text()) {
     const std::string name = cause.bar->bar->name();
     f.title += text(": it has waited for ", latest->bar->name(), ", and these bytes come with ", name);
     f.hint = text("wait for ", name, " in front of this read, or read the stage of ", latest->bar->name(),

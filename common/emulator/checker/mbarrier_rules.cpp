@@ -120,9 +120,11 @@ void Mbarriers::check_again(const At& at, Mbarrier& bar, const MbarrierState& b)
     const bool fresh = quiet && b.phase == 0, same_line = at.inst.source == b.init_source;
     if (fresh)
       f.title = same_line ? text(bar.name(), " is initialised twice, with nothing between")
-                          : text(bar.name(), " is initialised by two lines: this one, and ", tell_.line(b.init_source).brief());
+                          : text(bar.name(), " is initialised by two lines: this one, and ",
+                                 tell_.line(b.init_source).brief());
     f.hint = fresh && same_line ? "initialise each barrier once: which index does not move on?"
-             : fresh            ? "initialise each barrier once: which index, or loop bound, runs past the end of its row?"
+             : fresh
+                 ? "initialise each barrier once: which index, or loop bound, runs past the end of its row?"
                  : "initialise once, before the loop, and let the phase parity tell the uses apart";
   }
   tell_.tell(std::move(f), {&order, &at.inst, 1u << at.lane, 1u << at.lane, nullptr}, b.init_source);

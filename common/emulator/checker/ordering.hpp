@@ -56,8 +56,8 @@ struct WarpOrder {
   std::array<uint32_t, 32> epoch, fence_epoch{}, handed_over{};
   uint64_t steps = 1;  // grows with every change of `epoch`
   std::array<LaneOrder, 32> lanes;
-  bool has_seen = false;  // LaneOrder::seen is in use
-  bool copies = false;    // has issued cp.async or bulk operations: their components are in use
+  bool has_seen = false;            // LaneOrder::seen is in use
+  bool copies = false;              // has issued cp.async or bulk operations: their components are in use
   int32_t proxy_fence_source = -1;  // of its latest proxy fence
   uint32_t wgmma_issued = 0, wgmma_done = 0;
   GroupLog wgmma_groups;

@@ -88,7 +88,8 @@ uint32_t Past::plain_lanes(const Accessor& who, Tag tag, bool fenced) {
     k.lanes &= clock.at_least(Clock::order, first, values);
     if (!fenced) return;
     uint32_t lanes = clock.at_least(Clock::fenced, first, values);
-    if (copies && lanes != ~0u) lanes |= clock.at_least(Clock::relayed, first, values) & landed_on_mbarrier(r);
+    if (copies && lanes != ~0u)
+      lanes |= clock.at_least(Clock::relayed, first, values) & landed_on_mbarrier(r);
     k.lanes &= lanes;
   });
   return k.lanes;

@@ -9,7 +9,8 @@ void ProxyRule::check(const Accessor& who, Tag writer, uint64_t address, Space s
   if (!threads && !(op && op->kind == AsyncOp::Kind::cp_async)) return;
   if (past_.ordered(who, writer, Clock::fenced)) return;
   const bool by_reader = past_.ordered(who, writer, Clock::relayed);
-  if (by_reader && op && past_.landed_on_mbarrier(past_.records.of(writer)) >> Records::lane_of(writer) & 1) return;
+  if (by_reader && op && past_.landed_on_mbarrier(past_.records.of(writer)) >> Records::lane_of(writer) & 1)
+    return;
   tell(who, writer, by_reader, address, space);
 }
 
@@ -21,12 +22,15 @@ void ProxyRule::tell(const Accessor& who, Tag writer, bool by_reader, uint64_t a
   if (by_reader) {
     const bool copy = past_.operation(writer) != nullptr;
     f.title = "the proxy fence is executed by another thread than the one that wrote";
-    f.why = text("PTX asks for the fence in the thread that made the generic access",
-                 copy ? ", here behind its wait for the copy," : ",",
-                 " before it hands over; a fence behind the barrier in the reading thread is common and works on today's "
-                 "hardware.");
-    f.hint = copy ? "move fence.proxy.async between the wait for the copies and the barrier: each thread fences for its own"
-                  : "move fence.proxy.async before the barrier, into the writing threads";
+    f.why = text(
+        "PTX asks for the fence in the thread that made the generic access",
+        copy ? ", here behind its wait for the copy," : ",",
+        " before it hands over; a fence behind the barrier in the reading thread is common and works on today's "
+        "hardware.");
+    f.hint =
+        copy
+            ? "move fence.proxy.async between the wait for the copies and the barrier: each thread fences for its own"
+            : "move fence.proxy.async before the barrier, into the writing threads";
     if (who.self->proxy_fence_source >= 0) {  // the line that is wrong
       f.other_line = tell_.line(source);
       f.related.push_back({"reads", tell_.line(*who.inst)});
@@ -59,7 +63,8 @@ void ProxyRule::explain_fences(Tag writer, Finding& f) const {
     f.why += " A memory fence (__threadfence) orders what threads see of each other; it is no proxy fence.";
   if (own.fence_epoch[static_cast<size_t>(Records::lane_of(writer))] > 0) {
     const SourceLine line = tell_.line(own.proxy_fence_source);
-    f.title += text(": the fence of ", line.brief(), copy ? " comes before its wait for the copy" : " comes before the write");
+    f.title += text(": the fence of ", line.brief(),
+                    copy ? " comes before its wait for the copy" : " comes before the write");
     f.related.push_back({"the fence", line});
     return;
   }

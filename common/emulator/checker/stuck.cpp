@@ -335,7 +335,8 @@ StuckCause StuckRule::classify(const StuckPlace& place) {
       cause.kind = cause.other ? Kind::wrong_barrier : Kind::never_copied;
       if (cause.other) return cause;
     }
-  const bool drains = cause.kind == Kind::never_copied && guards_copies(bar);  // it waits for readers, and copies no more
+  const bool drains =
+      cause.kind == Kind::never_copied && guards_copies(bar);  // it waits for readers, and copies no more
   for (const StuckGroup* g : place.groups)
     if (fills_next(*g) || drains) {
       cause.group = g;
@@ -350,8 +351,9 @@ bool StuckRule::guards_copies(const Mbarrier& bar) const {
   bool guards = false;
   history_.each(*bar.cta->cluster, [&](const Mbarrier&, const BarrierLog& log) {
     for (const NamingCopies& c : log.ever.copies)
-      guards = guards || (c.waited_for && c.waited_for->valid && !history_.of(*c.waited_for).tells_of_copies &&
-                          tell_.line(c.waited_for->init_source).text() == initialised);
+      guards =
+          guards || (c.waited_for && c.waited_for->valid && !history_.of(*c.waited_for).tells_of_copies &&
+                     tell_.line(c.waited_for->init_source).text() == initialised);
   });
   return guards;
 }

@@ -284,8 +284,8 @@ bool StuckRule::tell_surplus(const Mbarrier& bar, Finding& f) const {
     if (!other.valid || &other == &bar || tell_.line(other.init_source).text() != initialised) continue;
     const uint64_t reads = reads_behind(other, &full);
     if (handed_back(other) <= reads || (!full && handed_back(other) == 0)) continue;
-    f.title += text("; ", other.name(), " was handed back ", plural(handed_back(other), "time"), " for ", plural(reads, "read"),
-                    " of its stage");
+    f.title += text("; ", other.name(), " was handed back ", plural(handed_back(other), "time"), " for ",
+                    plural(reads, "read"), " of its stage");
     f.hint = "hand back the stage that was read: which index does not move on, or is that of another stage?";
     return true;
   }
@@ -298,17 +298,21 @@ void StuckRule::tell_arrivals_beside(const Mbarrier& bar, Finding& f) const {
   std::string names;
   for (const auto& [address, other] : bar.cta->mbarriers) {
     const BarrierLog& log = history_.of(other);
-    if (!other.valid || log.ever.arrivals.empty() || tell_.line(other.init_source).text() != initialised) continue;
+    if (!other.valid || log.ever.arrivals.empty() || tell_.line(other.init_source).text() != initialised)
+      continue;
     if (names.empty()) add_arrivals(log.ever.arrivals, f);
     names += (names.empty() ? "" : ", ") + other.name();
   }
   if (!names.empty()) {
     f.title += text(", and arrivals came on ", names);
-    f.hint = "arrive on the barrier of the stage that was read: is the index one stage ahead, or that of another role?";
+    f.hint =
+        "arrive on the barrier of the stage that was read: is the index one stage ahead, or that of another role?";
     return;
   }
-  const std::string lines = unreached(Action::arrive, *bar.cta->cluster, "arrives, and has not been reached", f);
-  if (!lines.empty()) f.title += ": the arrival of " + lines + ", which would hand the stage back, has not been reached";
+  const std::string lines =
+      unreached(Action::arrive, *bar.cta->cluster, "arrives, and has not been reached", f);
+  if (!lines.empty())
+    f.title += ": the arrival of " + lines + ", which would hand the stage back, has not been reached";
 }
 
 // The lines of such instructions that no thread of the cluster has executed go to the finding; the first, "a.cu:68"; "": none.
@@ -316,11 +320,14 @@ std::string StuckRule::unreached(Action action, const Cluster& cluster, const ch
   std::set<std::string> reached, lines;  // a line may be several instructions
   const auto& code = tell_.program().code;
   for (const Inst& in : code)
-    if (in.action == action && !history_.never_executed(cluster, in.source)) reached.insert(tell_.line(in).text());
+    if (in.action == action && !history_.never_executed(cluster, in.source))
+      reached.insert(tell_.line(in).text());
   std::string first;
   for (const Inst& in : code) {
     const SourceLine line = in.action == action ? tell_.line(in) : SourceLine();
-    if (in.action != action || reached.count(line.text()) || !lines.insert(line.text()).second || lines.size() > 2) continue;
+    if (in.action != action || reached.count(line.text()) || !lines.insert(line.text()).second ||
+        lines.size() > 2)
+      continue;
     if (first.empty()) first = line.brief();
     f.related.push_back({what, line});
   }
@@ -448,7 +455,8 @@ void StuckRule::explain_gone(const Mbarrier& bar, Finding& f) const {
   const std::string line =
       gone.empty() ? "" : unreached(Action::bulk_fill, *bar.cta->cluster, "copies, and was not reached", f);
   if (line.empty()) return;
-  f.title += text(": ", names_of(gone), gone.size() == 1 ? " has" : " have", " returned without coming to the copy of ", line);
+  f.title += text(": ", names_of(gone), gone.size() == 1 ? " has" : " have",
+                  " returned without coming to the copy of ", line);
   f.hint = "see which thread is to copy: the condition in front of the copy holds for none";
 }
 
@@ -495,11 +503,15 @@ void StuckRule::tell_untouched(const StuckCause& cause, Finding& f) {
         uint64_t bytes = 0;
         for (const NamingCopies& c : running.copies) {
           bytes += c.bytes;
-          if (f.related.size() < kMostLines) f.related.push_back({"completes on " + name, tell_.line(c.source)});
+          if (f.related.size() < kMostLines)
+            f.related.push_back({"completes on " + name, tell_.line(c.source)});
         }
-        f.title = text("nobody has arrived on ", name, ": ", plural(bytes, "byte"), " of copies came to it that nobody announced");
-        f.why = "Bytes alone complete no phase: an arrival must come as well, and the announced bytes must be those that land.";
-        f.hint = text("mbarrier.arrive.expect_tx on ", name, ", by a thread of its CTA, for all bytes that land there in a phase");
+        f.title = text("nobody has arrived on ", name, ": ", plural(bytes, "byte"),
+                       " of copies came to it that nobody announced");
+        f.why =
+            "Bytes alone complete no phase: an arrival must come as well, and the announced bytes must be those that land.";
+        f.hint = text("mbarrier.arrive.expect_tx on ", name,
+                      ", by a thread of its CTA, for all bytes that land there in a phase");
         return;
       }
       f.title = text("nobody has arrived on ", name, ", and no copy was ever issued for it");
@@ -529,14 +541,18 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
                     " after its last read of the stage: ", bar.initial, " arrivals, as mbarrier.init says");
       if (const std::string unused = never_used(bar); !unused.empty()) {
         f.title += text(", and ", unused, ", initialised beside it, was never used");
-        f.why += text(" A stage is filled again before its readers can have read it where the ring has fewer stages than copies run "
-                      "ahead.");
+        f.why += text(
+            " A stage is filled again before its readers can have read it where the ring has fewer stages than copies run "
+            "ahead.");
         f.hint = text("let the index go through all stages, ", unused, " too: where does it go back to 0?");
-      } else if (const Mbarrier* full = nullptr; reads_behind(bar, &full) == 0 && !full && guards_copies(bar)) {
+      } else if (const Mbarrier* full = nullptr;
+                 reads_behind(bar, &full) == 0 && !full && guards_copies(bar)) {
         f.title += ", whose stage no copy has filled";
-        f.why = "A stage that was never filled is handed back by nobody; the first wait for it passes at once, as on a fresh "
-                "barrier, and the next one never does.";
-        f.hint = "wait once for each stage at the end, and go on from stage to stage: as many waits as stages";
+        f.why =
+            "A stage that was never filled is handed back by nobody; the first wait for it passes at once, as on a fresh "
+            "barrier, and the next one never does.";
+        f.hint =
+            "wait once for each stage at the end, and go on from stage to stage: as many waits as stages";
       } else if (log.ever.arrivals.empty()) {
         tell_arrivals_beside(bar, f);
       } else {

@@ -129,15 +129,15 @@ Mbarrier& mbarrier_at(const At& at, Cta& cta, uint64_t address) {
                               ? "; it lies behind " + before->name() + ", the last that is initialised at " +
                                     cta.program.line_of(before->init_source).brief()
                               : "";
-  at.fault(Id::barrier_not_initialised,
-           behind.empty() || behind == name
-               ? name + " of " + cta.text() + " holds no mbarrier"
-               : behind + " of " + cta.text() + " is no mbarrier: " + before->name() + " is the last of its row",
-           was_one ? "it was destroyed by mbarrier.inval"
-                   : "no mbarrier.init has been executed on this address" + row,
-           was_one ? "initialise it again before this use"
-           : before
-               ? "let the loop of mbarrier.init reach it, or see which index runs past the last stage"
+  at.fault(
+      Id::barrier_not_initialised,
+      behind.empty() || behind == name
+          ? name + " of " + cta.text() + " holds no mbarrier"
+          : behind + " of " + cta.text() + " is no mbarrier: " + before->name() + " is the last of its row",
+      was_one ? "it was destroyed by mbarrier.inval"
+              : "no mbarrier.init has been executed on this address" + row,
+      was_one  ? "initialise it again before this use"
+      : before ? "let the loop of mbarrier.init reach it, or see which index runs past the last stage"
                : "let one thread execute mbarrier.init on it, and a barrier before any other thread uses it");
 }
 

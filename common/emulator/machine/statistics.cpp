@@ -82,9 +82,9 @@ void Stats::add(const Stats& more) {
                                &Stats::shared_store_bytes})
     this->*sum += more.*sum;
   for (size_t i = 0; i < kClasses; ++i) thread_instructions_of[i] += more.thread_instructions_of[i];
-  for (uint64_t Stats::*most : {&Stats::copy_issuing_threads, &Stats::copy_bytes_ahead,
-                                &Stats::wgmma_groups_ahead, &Stats::store_groups_ahead,
-                                &Stats::setmaxnreg_registers})
+  for (uint64_t Stats::*most :
+       {&Stats::copy_issuing_threads, &Stats::copy_bytes_ahead, &Stats::wgmma_groups_ahead,
+        &Stats::store_groups_ahead, &Stats::setmaxnreg_registers})
     this->*most = std::max(this->*most, more.*most);
   if (more.wgmma_registers && (!wgmma_registers || more.wgmma_registers < wgmma_registers))
     wgmma_registers = more.wgmma_registers;

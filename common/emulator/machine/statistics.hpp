@@ -28,7 +28,8 @@ struct Stats {
   // were not waited for when the next wgmma was issued.
   uint64_t copy_bytes_ahead = 0, wgmma_groups_ahead = 0;
   uint64_t stores_behind_product = 0;  // bulk and tensor stores of a warp that had a wgmma in flight
-  uint64_t store_groups_ahead = 0;  // the most groups of a warp's stores that were not waited for when it issued the next store
+  uint64_t store_groups_ahead =
+      0;  // the most groups of a warp's stores that were not waited for when it issued the next store
   // Warps that executed setmaxnreg; the most registers that all warps of a CTA had after one, those that have ended too.
   uint64_t setmaxnreg_warps = 0, setmaxnreg_registers = 0;
   uint64_t wgmma_registers = 0;  // the fewest that a thread had that executed one
