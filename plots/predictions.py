@@ -42,7 +42,7 @@ def rows():
         said = seen.at(size, size, size, state)
         yield {"part": part, "lesson": lesson, "variant": variant, "m": size, "n": size, "k": size, "state": state,
                "cycles": f"{said.cycles:.0f}", "mhz": f"{said.mhz:.0f}", "ms": f"{said.ms:.5g}", "predicted": f"{said.tflops:.1f}",
-               "recorded": f"{measured:.1f}", "error": f"{said.tflops / measured - 1:.4f}", "waits": f"{seen.waits:.2f}"}
+               "recorded": f"{measured:.1f}", "error": f"{said.tflops / measured - 1:.4f}", "waits": f"{seen.costs(said.mhz).waits:.2f}"}
 
 
 def text():

@@ -151,12 +151,12 @@ def predict_file(name):
     registers = out.with_suffix(".registers")
     save_text(registers, "".join(f"{count} {kernel}\n" for kernel, count in allotted(program.assemble(out.with_suffix(".ptx")))))
 
-    def timed_at(sms, m, n, k, first=False):
+    def timed_at(sms, m, n, k, first=False, mhz=predict.MHZ[0]):
         numbers = {"{m}": m, "{n}": n, "{k}": k}
         filled = [re.sub(r"\{[mnk]\}", lambda found: str(numbers[found[0]]), word) for word in words]
         known = {"EMU_REGISTERS": registers} if registers.stat().st_size else {}
         known.update({"EMU_WINDOW": "first"} if first else {})
-        done = run([out, *filled], predict.OWN_LIMIT_S, cwd=caller(), EMU_SCHEDULE=f"timed:{sms}", EMU_CHECK="off", **known)
+        done = run([out, *filled], predict.OWN_LIMIT_S, cwd=caller(), EMU_SCHEDULE=f"timed:{sms}", EMU_MHZ=mhz, EMU_CHECK="off", **known)
         if "timed" not in done.emu or done.errors or done.code and not first:  # the first CTAs alone give no whole result
             print("\n".join(report.own_lines(done.output, done.findings)))
             raise Stop(f"no prediction: {shown(source)} with {' '.join(filled)} {done.ended()}",

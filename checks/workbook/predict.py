@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from statistics import median
 
 from workbook import base, build
@@ -25,26 +25,25 @@ OWN_LIMIT_S = 300  # a program of a reader's own
 SHORT, LONG = 16, 32  # steps of K
 SIZES = (2048, 4096, 8192)
 SHOWN = 4096
+# The clocks of the SMs at which windows run, in MHz; between them the cycles are interpolated: L2 and DRAM keep their own clock.
+MHZ = (1320, 1830)
 # From the end of one grid to the next in the same stream, in microseconds: row launch_132 of plots/data/nvidia-h200-times-*.csv;
-# where the next grid may begin before the end (programmatic dependent launch), a fit.
-LAUNCH_US, OVERLAPPED_US = 1.5, 0.4
-# The clock, in MHz, under sustained load. At its power limit the chip lowers it: less where the tensor cores do less. The ratio
-# is that of cycles and time in plots/data/nvidia-h200-counters-*.csv; the three levels, by the duration of a launch in
-# microseconds, are a fit to the recorded ladder.
-# sustained: the newest ladder; warm: the stage sweeps and the ladder before, between whose samples the chip rested for longer.
-LEVELS = {"sustained": [(30, 1660), (200, 1345), (1500, 1290)], "warm": [(30, 1660), (200, 1560), (1500, 1400)]}
-BUSY, IDLE, RELIEF = 0.70, 0.45, 1.16
+# where the next grid may begin before the end (programmatic dependent launch), a fit. Then what the first tiles of a grid wait for
+# and a window does not show; a fit.
+LAUNCH_US, OVERLAPPED_US, FIRST_TILES_US = 1.5, 0.4, 2.7
+# The clock under load, in MHz, by the duration of a launch in microseconds: at its power limit the chip lowers it. A fit to the
+# recorded processes, which are up to 8 % apart.
+# sustained: the newest ladders; warm: the stage sweeps and the ladder before, between whose samples the chip rested for longer.
+LEVELS = {"sustained": [(30, 1830), (200, 1400), (1500, 1310)], "warm": [(30, 1830), (200, 1545), (1500, 1355)]}
 
 
-def clock(busy, microseconds, state):
-    """MHz while a kernel runs in whose time the tensor cores are busy for that share."""
+def clock(microseconds, state):
+    """MHz during a launch of that duration."""
     levels = LEVELS[state]
-    level = levels[0][1] if microseconds <= levels[0][0] else levels[-1][1]
     for (left, high), (right, low) in zip(levels, levels[1:]):
         if left < microseconds <= right:
-            level = high + (low - high) * math.log(microseconds / left) / math.log(right / left)
-    relief = 1 + (RELIEF - 1) * min(1, max(0, (BUSY - busy) / (BUSY - IDLE)))
-    return min(levels[0][1], level * relief)
+            return high + (low - high) * math.log(microseconds / left) / math.log(right / left)
+    return levels[0][1] if microseconds <= levels[0][0] else levels[-1][1]
 
 
 @dataclass
@@ -62,19 +61,26 @@ class Prediction:
 
 
 @dataclass
+class Costs:
+    """What a window has shown at one clock of the SMs, in cycles of an SM."""
+    start: float     # once
+    per_tile: float  # for each tile
+    per_step: float  # for each step of a tile
+    waits: float     # share of a step in which the tensor cores wait for copies
+
+
+@dataclass
 class Window:
-    """What the windows of a program have shown; all in cycles of an SM."""
+    """What the windows of a program have shown."""
     tile: tuple
     stages: int
     cluster: int
     ctas_per_sm: int
     split: bool      # the last tiles are split along K
     overlaps: bool   # the next launch may begin before the end
-    start: float     # once
-    per_tile: float  # for each tile
-    per_step: float  # for each step of a tile
-    busy: float      # of a step, the tensor cores work
-    waits: float     # share of a step in which the tensor cores wait for copies
+    busy: float      # of a step, the cycles in which the tensor cores work
+    slow: Costs      # at the two clocks
+    fast: Costs
     sms: int = SMS   # that have work
 
     def tiles(self, m, n):
@@ -83,23 +89,29 @@ class Window:
         all_tiles, groups = math.ceil(m / (bm * self.cluster)) * math.ceil(n / bn), self.sms // self.cluster
         return all_tiles / groups if self.split and all_tiles > groups else math.ceil(all_tiles / groups)
 
+    def costs(self, mhz):
+        share = (mhz - MHZ[0]) / (MHZ[1] - MHZ[0])
+        return Costs(*(a + share * (b - a) for a, b in zip(astuple(self.slow), astuple(self.fast))))
+
     def at(self, m, n, k, state="sustained"):
         tiles, steps = self.tiles(m, n), math.ceil(k / self.tile[2])
-        cycles = self.start + tiles * (self.per_tile + steps * self.per_step)
-        launch = OVERLAPPED_US if self.overlaps else LAUNCH_US
+        launch = (OVERLAPPED_US if self.overlaps else LAUNCH_US) + FIRST_TILES_US
         mhz = LEVELS[state][0][1]
         for _ in range(8):  # the clock depends on how long it takes
-            mhz = clock(tiles * steps * self.busy / cycles, cycles / mhz, state)
-        return Prediction(m, n, k, cycles, mhz, (cycles / mhz + launch) / 1000)
+            costs = self.costs(mhz)
+            cycles = costs.start + tiles * (costs.per_tile + steps * costs.per_step)
+            microseconds = cycles / mhz + launch
+            mhz = clock(microseconds, state)
+        return Prediction(m, n, k, cycles, mhz, microseconds / 1000)
 
 
 class NoPrediction(Exception):
     """There is none; str() says why."""
 
 
-def timed(command, sms, m, n, k):
+def timed(command, sms, m, n, k, mhz=MHZ[0]):
     """(what the timed schedule has seen, what the program said); None for a program that refuses its options."""
-    done = run([*command, "--m", m, "--n", n, "--k", k], LIMIT_S, json_option=True, EMU_SCHEDULE=f"timed:{sms}", EMU_CHECK="off")
+    done = run([*command, "--m", m, "--n", n, "--k", k], LIMIT_S, json_option=True, EMU_SCHEDULE=f"timed:{sms}", EMU_MHZ=mhz, EMU_CHECK="off")
     if done.verdict == "refused":
         return None
     if done.verdict != "right" or "timed" not in done.emu:
@@ -118,31 +130,36 @@ def window(command, tile):
     # Tiles of a cluster, on so many clusters; split: one more than makes whole rounds.
     counts = [sms // cluster * per_sm * rounds + split for rounds in (1, 3)]
 
-    def one(count, steps):
-        return timed(words, sms, bm * cluster * count, bn, bk * steps)[0]
+    def one(count, steps, mhz):
+        return timed(words, sms, bm * cluster * count, bn, bk * steps, mhz)[0]
 
+    return fitted(tile, one, counts, [count * cluster / sms for count in counts], said.get("stages", 0), split)
+
+
+def fitted(tile, one, counts, rounds, stages=0, split=False):
+    """The window of runs in which each SM has few tiles of many steps, many tiles of few, and many tiles of many, at two clocks.
+    one(count, steps, mhz): what a run with the first or second of `counts` has shown; rounds: the tiles of an SM then."""
+    w0, w1 = rounds
+    asked = [(count, steps, mhz) for mhz in MHZ for count, steps in ((counts[0], LONG), (counts[1], SHORT), (counts[1], LONG))]
     with ThreadPoolExecutor(build.jobs()) as pool:
-        runs = list(pool.map(one, (counts[0], counts[1], counts[1]), (LONG, SHORT, LONG)))
-    return fitted(tile, runs, [count * cluster / sms for count in counts], said.get("stages", 0), split)
+        runs = list(pool.map(lambda a: one(*a), asked))
+    busy = runs[2]["cycles"] * runs[2]["tensor_busy"] / (w1 * LONG)
 
+    def costs(few, short, long):
+        more = long["cycles"] - short["cycles"]
+        per_step = max(busy, more / (w1 * (LONG - SHORT)))  # the tensor cores are the limit
+        per_tile = (long["cycles"] - few["cycles"]) / (w1 - w0) - LONG * per_step
+        waited = long["cycles"] * long["waits_for_copies"] - short["cycles"] * short["waits_for_copies"]
+        return Costs(long["cycles"] - w1 * (per_tile + LONG * per_step), per_tile, per_step, waited / more)
 
-def fitted(tile, runs, rounds, stages=0, split=False):
-    """The window of three runs, in which each SM has few tiles of many steps, many tiles of few, and many tiles of many;
-    rounds: how many tiles few and many are."""
-    (few, short, long), (w0, w1) = runs, rounds
-    busy = long["cycles"] * long["tensor_busy"] / (w1 * LONG)
-    per_step = max(busy, (long["cycles"] - short["cycles"]) / (w1 * (LONG - SHORT)))  # the tensor cores are the limit
-    per_tile = (long["cycles"] - few["cycles"]) / (w1 - w0) - LONG * per_step
-    waited = long["cycles"] * long["waits_for_copies"] - short["cycles"] * short["waits_for_copies"]
-    return Window(tile, stages, long["cluster"], long["ctas_per_sm"], split, long["overlaps"],
-                  long["cycles"] - w1 * (per_tile + LONG * per_step), per_tile, per_step, busy,
-                  waited / (long["cycles"] - short["cycles"]))
+    long = runs[2]
+    return Window(tile, stages, long["cluster"], long["ctas_per_sm"], split, long["overlaps"], busy, costs(*runs[:3]), costs(*runs[3:]))
 
 
 def own_window(timed_at, tile, unit=None):
-    """The window of a program that nothing is known of but its tile. timed_at(sms, m, n, k, first): what the timed schedule sees of
-    it; first: of its grid, the CTAs that fit on those SMs and no others run. unit: the least M and N it takes, where that is more
-    than a tile.
+    """The window of a program that nothing is known of but its tile. timed_at(sms, m, n, k, first, mhz): what the timed schedule
+    sees of it; first: of its grid, the CTAs that fit on those SMs and no others run. unit: the least M and N it takes, where that
+    is more than a tile.
 
     Its grid may have a CTA for every tile, or follow the number of multiprocessors, which a window tells it; or always be the
     same: then the window runs its first CTAs."""
@@ -157,12 +174,10 @@ def own_window(timed_at, tile, unit=None):
     places = grid if fixed else cluster * per_sm
     times = math.lcm(places, of_unit) // of_unit  # so many units fill the places
 
-    def one(rounds, steps):
-        return timed_at(cluster, um * times * rounds, un, bk * steps, fixed)
+    def one(rounds, steps, mhz):
+        return timed_at(cluster, um * times * rounds, un, bk * steps, fixed, mhz)
 
-    with ThreadPoolExecutor(build.jobs()) as pool:
-        runs = list(pool.map(one, (1, 3, 3), (LONG, SHORT, LONG)))
-    seen = fitted(tile, runs, [rounds * times * of_unit * per_sm / places for rounds in (1, 3)])
+    seen = fitted(tile, one, (1, 3), [rounds * times * of_unit * per_sm / places for rounds in (1, 3)])
     seen.sms = min(SMS, math.ceil(grid / per_sm)) if fixed else SMS
     return seen
 
@@ -205,7 +220,8 @@ def worked_window(program, options, tile):
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(load_text(path))
         if kept["key"] == key:
-            return Window(**kept["window"])
+            costs = {clock: Costs(**kept["window"].pop(clock)) for clock in ("slow", "fast")}
+            return Window(**kept["window"], **costs)
     made = window([program, *words], tile)
     save_text(path, json.dumps({"key": key, "window": asdict(made)}))
     return made
@@ -236,10 +252,10 @@ def sentence_lines(program, lesson):
         theirs = worked_window(lesson.program("emu"), known.options, tile)
     except NoPrediction as why:
         return ["", f"no prediction for an H200: {why}"]
-    rate = lambda seen: f"{seen.at(SHOWN, SHOWN, SHOWN).tflops:.0f}"
+    mine, worked = (seen.at(SHOWN, SHOWN, SHOWN) for seen in (own, theirs))
     stages = f"{NUMBERS[own.stages]} stage{'s' if own.stages > 1 else ''}: " if 0 < own.stages < len(NUMBERS) else ""
-    return ["", f"predicted on an H200 at {SHOWN}: {rate(own)} TFLOP/s; the worked program {rate(theirs)}; {stages}"
-                f"the tensor core waits {100 * max(0.0, own.waits):.0f} % of the time for copies"]
+    return ["", f"predicted on an H200 at {SHOWN}: {mine.tflops:.0f} TFLOP/s; the worked program {worked.tflops:.0f}; {stages}"
+                f"the tensor core waits {100 * max(0.0, own.costs(mine.mhz).waits):.0f} % of the time for copies"]
 
 
 def cells(found, sizes):
@@ -263,10 +279,11 @@ def show_own(seen):
         said = seen.at(size, size, size)
         rows.append([f"{size}", f"{said.cycles:,.0f}", f"{said.mhz:.0f}", f"{1000 * said.ms:.1f}", f"{said.tflops:.0f}"])
     table(["M = N = K", "cycles", "MHz", "us", "TFLOP/s"], rows)
-    bound = "the tensor cores" if seen.per_step <= 1.02 * seen.busy else f"other than the tensor cores, which need {seen.busy:.0f}"
+    costs = seen.costs(said.mhz)
+    bound = "the tensor cores" if costs.per_step <= 1.02 * seen.busy else f"other than the tensor cores, which need {seen.busy:.0f}"
     print(f"""
-  a step of K   {seen.per_step:.0f} cycles on an SM, bound by {bound}; {100 * max(0.0, seen.waits):.0f} % of it they wait for copies
-  a tile        {seen.per_tile:.0f} cycles more; a launch {max(0.0, seen.start):.0f}
+  a step of K   {costs.per_step:.0f} cycles on an SM, bound by {bound}; {100 * max(0.0, costs.waits):.0f} % of it they wait for copies
+  a tile        {costs.per_tile:.0f} cycles more; a launch {max(0.0, costs.start):.0f}
   CTAs          {seen.ctas_per_sm} on an SM, clusters of {seen.cluster}{f", on {seen.sms} SMs" if seen.sms != SMS else ""}
 
   Carried on from small problems of the same program; the clock is an assumption (common/emulator/timed/README.md)""")

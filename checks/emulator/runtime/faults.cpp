@@ -343,6 +343,8 @@ TEST_CASE("bad values in the environment end the process before main, with statu
                              {"EMU_TIME_LIMIT", "0"},
                              {"EMU_TIME_LIMIT", "nan"},
                              {"EMU_WINDOW", "some"},
+                             {"EMU_MHZ", "1981"},
+                             {"EMU_MHZ", "1400x"},
                              {"EMU_REGISTERS", "/dev/null"},
                              {"EMU_REGISTERS", "/no/such/file"},
                              {"EMU_CHECK", "maybe"},
@@ -359,6 +361,7 @@ TEST_CASE("bad values in the environment end the process before main, with statu
                               {"EMU_SCHEDULE", "random:7"},
                               {"EMU_TIME_LIMIT", "0.5"},
                               {"EMU_WINDOW", "first"},
+                              {"EMU_MHZ", "1320"},
                               {"EMU_CHECK", "off"}}) {
     CAPTURE(good.value);
     CHECK(again(good.name, good.value).status == 0);

@@ -56,6 +56,7 @@ std::vector<Setting> settings(Random& random) {
                                              {"EMU_TIME_LIMIT", "2.5"},
                                              {"EMU_CHECK", "off"},
                                              {"EMU_WINDOW", "first"},
+                                             {"EMU_MHZ", "1320"},
                                              {"EMU_REGISTERS", "/dev/null"},
                                              {"EMU_STRICT", "1"},
                                              {"EMU_TRACE_CTAS", "0-3"},

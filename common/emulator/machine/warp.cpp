@@ -176,17 +176,18 @@ int Warp::run(int budget) {
   if (spin_.found) budget = static_cast<int>(std::min<uint64_t>(budget, spin_.next_look(effects_before)));
   wake();
   executed_ = 0;
+  budget_ = budget;
   bool rest = false;  // a lane asked to let other warps run
   Turn turn;
   const Inst* code = program.code.data();
-  while (executed_ < budget) {
+  while (executed_ < budget_) {
     Group* g = pick();
     if (!g) break;
     current = g;
     g->stamp = ++stamp_;
     base_[0] = frame_at(g->frame);
     uint32_t stop = group_count_ > 1 ? next_meeting(*g) : UINT32_MAX;
-    while (executed_ < budget) {
+    while (executed_ < budget_) {
       const Inst& in = code[g->pc];
       ++executed_;
       uint32_t m = g->mask;

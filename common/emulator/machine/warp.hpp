@@ -128,6 +128,8 @@ class Warp {
 
   // Executes up to `budget` instructions. Returns how many it executed (0: everybody waits).
   int run(int budget);
+  // For an observer of its instructions: this one is the last of the turn.
+  void end_turn() { budget_ = executed_; }
   bool finished() const { return live == 0; }
   // Every group is blocked (or the warp is known to spin without effect).
   bool stuck();
@@ -222,7 +224,8 @@ class Warp {
   uint64_t stamp_ = 0;
   int back_branches_ = 0;
   bool take_turns_ = false;
-  int executed_ = 0;  // instructions, in this turn
+  int executed_ = 0;  // instructions, in this turn,
+  int budget_ = 0;    // and how many there may be
   Spin spin_;
 
   FrameHead& head(uint32_t frame) { return *reinterpret_cast<FrameHead*>(frame_at(frame)); }

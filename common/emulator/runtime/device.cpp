@@ -168,6 +168,7 @@ Device::Device() {
     timing_ = std::make_unique<timed::Timing>(machine);
     timing_->registers = env.registers;
     timing_->first_only = env.first_only;
+    timing_->mhz = env.mhz;
     machine.timekeeper = timing_.get();
     machine.observers.add(*timing_);
   }

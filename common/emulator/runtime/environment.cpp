@@ -100,6 +100,14 @@ Environment read_environment() {
       bad_value("EMU_WINDOW", value, "first, or all: the CTAs of a grid that run");
     env.first_only = value == "first";
   }
+  if (const char* text = std::getenv("EMU_MHZ")) {
+    char* end = nullptr;
+    env.mhz = std::strtod(text, &end);
+    if (end == text || *end || !(env.mhz >= timed::kLeastMhz && env.mhz <= timed::kMostMhz))
+      bad_value("EMU_MHZ", text,
+                "the clock of the SMs: a number of MHz, from " + std::to_string(timed::kLeastMhz) + " to " +
+                    std::to_string(timed::kMostMhz));
+  }
   if (const char* text = std::getenv("EMU_TIME_LIMIT")) {
     char* end = nullptr;
     env.time_limit_s = std::strtod(text, &end);

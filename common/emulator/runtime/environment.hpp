@@ -7,6 +7,7 @@
 
 #include "emulator/machine/machine.hpp"
 #include "emulator/runtime/other_ptx.hpp"
+#include "emulator/timed/parameters.hpp"
 #include "emulator/trace/trace.hpp"
 #include "rules/limits.hpp"
 
@@ -15,6 +16,7 @@ namespace emu {
 // EMU_SCHEDULE=in-order|late|random:SEED   EMU_TIME_LIMIT=seconds   EMU_JSON=path   EMU_CHECK=on|off   EMU_PTX=path
 // EMU_STRICT=1: advice is an error   EMU_CORES=number
 // EMU_REGISTERS=path: lines "registers kernel", as ptxas reports them   EMU_WINDOW=first: timed:SMS runs no other CTAs
+// EMU_MHZ=number: the clock of the SMs under the timed schedule
 // EMU_TRACE=path   EMU_TRACE_PERFETTO=path   EMU_TRACE_CTAS=FIRST-LAST   EMU_TRACE_STEPS=FIRST-LAST
 // EMU_TRACE_EVENTS=number   EMU_TRACE_LAUNCH=number
 struct Environment {
@@ -24,7 +26,8 @@ struct Environment {
     return schedule.window ? static_cast<int>(schedule.window) : rules::kMultiprocessors;
   }
   std::map<std::string, unsigned> registers;  // of a thread, by kernel; empty: not known
-  bool first_only = false;  // timed: of a grid, the CTAs that fit into the window and no others
+  bool first_only = false;       // timed: of a grid, the CTAs that fit into the window and no others
+  double mhz = timed::kMostMhz;  // timed: the clock of the SMs
   unsigned cores = 1;  // for the CTAs of one grid: those that this process may use, if nothing is asked for
   double time_limit_s = 300;
   std::string json_path;  // empty: nothing is written

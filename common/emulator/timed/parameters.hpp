@@ -6,6 +6,10 @@
 
 namespace emu::timed {
 
+// The SMs' clock in MHz while the rows of `times` were recorded, which need little power: the highest. L2 and DRAM keep their own
+// clock when the SMs have a lower one: latencies that are said to be in time have fewer cycles then.
+constexpr int kMostMhz = 1980, kLeastMhz = 100;
+
 // ---- instructions of warps
 constexpr int kSchedulers = 4;  // of an SM; warp w of a CTA has number w % 4
 // Machine instructions for each instruction of PTX. Counters: warp instructions at 8192 over those that the emulator counts,
@@ -38,7 +42,7 @@ constexpr double kProductLatency = 32;
 constexpr double kBoxIssue = 61;        // between two boxes. times: tensor_load_issue_1024
 constexpr double kEngineBytes = 100;    // per cycle. times: tensor_stream_l2_1ctas_8stages
 constexpr double kFirstUseOfMap = 300;  // times: tensor_load_l2_16384 less tensor_stream_l2_1ctas_1stages
-// From the issue to the first bytes. L2 times: tensor_stream_l2_1ctas_1stages, less the bytes, the wake and the issue. DRAM takes
+// From the issue to the first bytes, in time. L2 times: tensor_stream_l2_1ctas_1stages, less the bytes, the wake and the issue. DRAM takes
 // 575 more for one CTA and 772 for 132 of them (times: tensor_stream_dram_*_1stages less _l2_): the mean.
 constexpr double kLatencyL2 = 263;
 constexpr double kLatencyDram = kLatencyL2 + 673;
@@ -47,19 +51,21 @@ constexpr double kLatencyDram = kLatencyL2 + 673;
 constexpr double kStoreBytes = 32;  // per cycle. times: tensor_store_read_*, the slope
 constexpr double kStoreRead =
     432;  // until the source has been read. times: tensor_store_read_*, what eight boxes share
-constexpr double kStoreLatency = 600;    // from then on, until global memory has it. Fit.
+constexpr double kStoreLatency = 600;    // from then on, until global memory has it, in time. Fit.
 constexpr double kClusterLatency = 200;  // to another CTA of the cluster. Fit.
 
 // ---- from L2 to an SM, bytes per cycle
 constexpr double kL2BytesAlone = 100;  // through the port of the SM. times: tensor_stream_l2_1ctas_8stages
-// Its share when all SMs read. Fit: lesson 05. Counters: 54 on the average of all its cycles; times: 62 with 66 CTAs.
-constexpr double kL2Bytes = 59.5;
+// Its share when all SMs read. Fit: lessons 05 and 06. Counters: 54 on the average of all cycles of 05; times: 53 with 66 CTAs,
+// each of which has lines of its own.
+constexpr double kL2Bytes = 62;
 constexpr double kL2Burst =
     32768;  // bytes of its share that an SM can catch up on. Fit: two stages in lesson 05
 constexpr double kChunkBytesPerCycle = 50.5;  // of the share, by cp.async. Fit: lessons 02 and 03
 constexpr double kLoadBytes =
-    39.5;  // of the port, by ld.global. Fit: lesson 01. times: 31, load_store_l2_8x128 less _1x128
-constexpr double kLoadLatency = 315;  // cp.async or ld.global that hits L2. times: load_store_l2_1x128
+    43;  // of the port, by ld.global. Fit: lesson 01. times: 31, load_store_l2_8x128 less _1x128
+constexpr double kLoadLatency =
+    315;  // cp.async or ld.global that hits L2, in time. times: load_store_l2_1x128
 // st.global writes a sector of 32 bytes, or a part of it, in so many cycles. times: store_rows_128_132ctas
 constexpr double kStoreSector = 3.1;
 constexpr double kStoreQueue = 300;  // cycles of stores that a warp does not wait for. Fit.

@@ -263,6 +263,7 @@ void Timing::run(WarpTime& warp) {
   const int budget = static_cast<int>(
       std::clamp((next + kAhead - warp.clock) / kInterval, double{kLeastSlice}, double{kMostSlice}));
   current_ = &warp;
+  turn_end_ = std::max(next + kAhead, warp.clock + kLeastSlice * kInterval);
   signalled_ = false;
   double& issue = warp.sm->issue[warp.scheduler];
   issue = std::max(issue, warp.clock);
@@ -409,7 +410,13 @@ void Timing::wait_for_operands(WarpTime& w, const Inst& in) {
   if (until <= w.clock) return;
   w.copy_wait_begin = w.clock;
   w.copy_wait_end = until;
-  w.clock = until;
+  wait_until(w, until);
+}
+
+// Within a turn: others come before what it does next.
+void Timing::wait_until(WarpTime& w, double time) {
+  w.clock = std::max(w.clock, time);
+  if (w.clock > turn_end_) w.warp->end_turn();
 }
 
 void Timing::on_access(Warp& warp, const Inst& in, const AccessEvent& e) {
@@ -424,10 +431,10 @@ void Timing::on_access(Warp& warp, const Inst& in, const AccessEvent& e) {
       w.stored = true;
       double& busy = w.sm->plain_stores;
       busy = std::max(busy, w.clock) + sectors * kStoreSector;
-      w.clock = std::max(w.clock, busy - kStoreQueue);
+      wait_until(w, busy - kStoreQueue);
       return;
     }
-    ready = deliver(*w.sm, w.clock + kLoadLatency + (e.strong ? 0 : kLatencyDram - kLatencyL2),
+    ready = deliver(*w.sm, w.clock + in_time(kLoadLatency + (e.strong ? 0 : kLatencyDram - kLatencyL2)),
                     sectors * 32.0, kLoadBytes, l2_bytes_);
   }
   if (e.kind == AccessKind::write || in.source < 0) return;
@@ -469,8 +476,8 @@ void Timing::on_async_issue(AsyncOp& op) {
   switch (op.kind) {
     case Kind::cp_async: {
       const double landed =
-          deliver(*w.sm, w.clock + kLoadLatency + kLatencyDram - kLatencyL2, static_cast<double>(op.bytes),
-                  kL2BytesAlone, std::min(l2_bytes_, kChunkBytesPerCycle));
+          deliver(*w.sm, w.clock + in_time(kLoadLatency + kLatencyDram - kLatencyL2),
+                  static_cast<double>(op.bytes), kL2BytesAlone, std::min(l2_bytes_, kChunkBytesPerCycle));
       w.last_chunk = std::max(w.last_chunk, landed);
       return schedule(op, landed);
     }
@@ -502,7 +509,8 @@ void Timing::issue_load(AsyncOp& op, WarpTime& w) {
   double landed = 0;
   for (auto& cta : op.warp->cta.cluster->ctas) {  // a multicast goes to several
     if (!op.touches(*cta)) continue;
-    landed = std::max(landed, deliver(sm_of(*cta), start + kLatencyDram, bytes, kL2BytesAlone, l2_bytes_));
+    landed = std::max(landed,
+                      deliver(sm_of(*cta), start + in_time(kLatencyDram), bytes, kL2BytesAlone, l2_bytes_));
     for (auto& [address, bar] : cta->mbarriers)
       if (op.barrier && address == op.barrier->address) of_copies_.insert(&bar);
   }
@@ -525,7 +533,7 @@ void Timing::issue_store(AsyncOp& op, WarpTime& w) {
     w.stored = true;
   }
   schedule(op, w.store_read, true);
-  schedule(op, w.store_read + kStoreLatency);
+  schedule(op, w.store_read + in_time(kStoreLatency));
 }
 
 void Timing::issue_product(AsyncOp& op, WarpTime& w) {

@@ -39,6 +39,7 @@ class Timing final : public Observer, public Timekeeper {
   std::map<std::string, unsigned> registers;
   // Of the grid, the window runs the CTAs that fit into it and no others: for a grid that does not follow the multiprocessors.
   bool first_only = false;
+  double mhz = kMostMhz;  // the SMs' clock
 
   uint64_t now() const override { return static_cast<uint64_t>(now_); }
   uint64_t resident_clusters(const Program& program, const LaunchConfig& config) override;
@@ -144,11 +145,13 @@ class Timing final : public Observer, public Timekeeper {
   std::unordered_set<const Mbarrier*> of_copies_;
   std::vector<MemoryRange> ranges_;
   WarpTime* current_ = nullptr;
+  double turn_end_ = 0;  // it is another's turn then
 
   void clear();
   void make_costs(const Program& program);
   WarpTime& time_of(const Warp& warp);
   Sm& sm_of(const Cta& cta) { return *ctas_.at(&cta).sm; }
+  double in_time(double cycles) const { return cycles * mhz / kMostMhz; }
   void signal() {
     signalled_ = true;
     signal_at_ = now_;
@@ -162,6 +165,7 @@ class Timing final : public Observer, public Timekeeper {
   void wake_blocked(double since, const Cluster* only = nullptr);
   void wake_after(Warp& actor, double since);
   void wait_for_operands(WarpTime& warp, const Inst& inst);
+  void wait_until(WarpTime& warp, double time);
   double deliver(Sm& sm, double first, double bytes, double rate, double share);
   void schedule(AsyncOp& op, double time, bool read_only = false) {
     events_.push({time, op.number, &op, read_only});
