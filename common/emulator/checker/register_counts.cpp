@@ -7,6 +7,7 @@ void RegisterCountRule::changed(const Accessor& who, unsigned registers, unsigne
   if (registers == before || asks_for_more == (registers > before)) return;
   if (!tell_.wanted(2u | static_cast<uint32_t>(asks_for_more), who.inst->source)) return;
   Finding f(Id::register_count);
+  if (asks_for_more) f.make_milder();
   const char* name = asks_for_more ? "setmaxnreg.inc" : "setmaxnreg.dec";
   f.title = text(name, " names ", registers, " registers per thread, ", asks_for_more ? "fewer" : "more",
                  " than the ", before, " that this warp has");
@@ -15,8 +16,8 @@ void RegisterCountRule::changed(const Accessor& who, unsigned registers, unsigne
       asks_for_more
           ? "setmaxnreg.inc raises the number of registers to the one that it names; the manual does not say what "
             "becomes of a lower one."
-          : "setmaxnreg.dec lowers the number of registers to the one that it names; the manual does not say what "
-            "becomes of a higher one, and no registers are taken for it.";
+          : "setmaxnreg.dec lowers the number of registers to the one that it names, and takes none; ptxas refuses a "
+            "program that names more than it has (C7406).";
   f.hint =
       asks_for_more
           ? text("setmaxnreg.dec where registers are given back, or setmaxnreg.inc to more than ", before)
