@@ -20,6 +20,7 @@
 ## make break-NN               list the deliberate bugs of lesson NN
 ## make break-NN BUG=name      show one, run it, and what it showed
 ## make try FILE=my_kernel.cu  run any program of one file once under the checker; FLAGS="-DN=8" for nvcc, ARGS, SCHEDULE
+## make try FILE=kernels.ptx  list the kernels of a PTX file; ARGS="--block 128 f32:1024 7" launches one
 ## make install PREFIX=folder  the emulator for other projects: library, CMake package, nvcc-emu
 ##
 ## make grade SUBMISSIONS=folder  judge a class's hand-ins; LESSONS=04,05, OUT=folder, SHARD=i/n (checks/grading/README.md)

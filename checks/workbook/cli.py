@@ -4,11 +4,24 @@ import argparse
 import os
 import subprocess
 import sys
+from importlib import util
 
-from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, fuzz_isa, ladder, lessons
-from workbook import oldest_ptx, one_file, pages, predict, recorded, report, student, trace
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, handed_out, paragraph, shown
-from workbook.program import DoesNotCompile
+
+
+def later(name):
+    """A module of the tool that is read when a command uses it: no command needs them all, and the tests start hundreds."""
+    spec = util.find_spec(f"workbook.{name}")
+    spec.loader = util.LazyLoader(spec.loader)
+    module = sys.modules[spec.name] = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+(bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, fuzz_isa, ladder, lessons, oldest_ptx, one_file,
+ pages, predict, program, recorded, report, student, trace) = map(later, (
+     "bench_emulator", "bug_commands", "bug_record", "bugs", "build", "check", "ctest", "device", "docs", "fuzz_isa", "ladder", "lessons",
+     "oldest_ptx", "one_file", "pages", "predict", "program", "recorded", "report", "student", "trace"))
 
 
 def break_it(lesson, name):
@@ -22,7 +35,7 @@ def break_it(lesson, name):
     try:
         executable = bugs.build(bug.program, bug)
         done = bugs.execute(executable, bug.run, "in-order")
-    except DoesNotCompile as problem:
+    except program.DoesNotCompile as problem:
         raise Stop("the patched program does not compile", ("why", str(problem)), code=WRONG)
     print(f"\nrun on the emulator: {bug.program.name} {bug.run}\n")
     print("\n".join(report.body(done, BUILD / "bugs" / bug.program.name / f"{bug.name}.cu") or ["0 findings, right numbers"]))
@@ -155,7 +168,7 @@ def parser():
         return sub
 
     env = lambda name: os.environ.get(name, "")
-    words = check.arguments  # ARGS
+    words = lambda: check.arguments()  # ARGS
     add("help", lambda o: docs.help_text(), "the commands of make")
     add("setup", lambda o: build.setup_command(), "find the tools, bring in what is missing")
     add("build", lambda o: build.build_command(), "setup, and build everything")
@@ -196,7 +209,7 @@ def parser():
     add("quotes", lambda o: docs.quotes(o.write), "compare what the documents quote; --write: renew it", "--write")
     add("pages", lambda o: pages.pages(o.write), "the lessons' pages: their blocks and rules; --write: renew the blocks", "--write")
     add("format", lambda o: docs.layout(not o.check), "lay out the C++ and CUDA files; --check: only compare", "--check")
-    authors = add("exercise", lessons.exercise, "what the build and authors ask of exercises")
+    authors = add("exercise", lambda o: lessons.exercise(o), "what the build and authors ask of exercises")
     authors.add_argument("action", choices=["check", "write", "one-at-a-time"])
     authors.add_argument("lesson", nargs="?")
     authors.add_argument("-o", "--output")

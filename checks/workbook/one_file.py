@@ -13,6 +13,7 @@ from workbook.run import run
 
 OF_CUDA = re.compile(r"(__)?cu(da)?[A-Z]\w+$")  # a call of the runtime or the driver
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
+REFUSED = 2  # ptx_file does not understand what is asked
 FOLDER_OPTIONS = ("-I", "-isystem", "-include", "-L")
 
 
@@ -21,17 +22,17 @@ def caller():
     return Path(os.environ.get("CALLED_FROM") or ROOT)
 
 
-def source_of(name):
+def source_of(name, kinds=SOURCES):
     """The file that FILE= names: as seen from where make was called, else from the checkout."""
     given = Path(name).expanduser()
     places = list(dict.fromkeys(folder / given for folder in (caller(), ROOT)))
     source = next((p for p in places if p.exists()), None)
     if source is None:
         raise Stop(f"FILE={name} does not exist", ("where", "\n".join(map(str, places))))
-    if source.is_dir() or source.suffix not in SOURCES:
+    if source.is_dir() or source.suffix not in kinds:
         raise Stop(f"FILE={name} is no source of a program", ("why", "it is a folder" if source.is_dir() else
                    f"nvcc is given files that end in {', '.join(SOURCES)}"),
-                   ("try", "the .cu file that has main(); README.md has one to start from, at \"A kernel of your own\""))
+                   ("try", "the .cu file that has main()" + (", or a .ptx file" if ".ptx" in kinds else "") + "; README.md has one to start from, at \"A kernel of your own\""))
     return Path(os.path.abspath(source))
 
 
@@ -57,6 +58,9 @@ def options():
 
 def compiled(source, choice):
     """The program of the file. Raises DoesNotCompile."""
+    if source.suffix == ".ptx":  # a program of the build launches its kernels
+        build.prepare("check.ptx_file")
+        return BUILD / "checks" / "ptx_file"
     out = BUILD / "try" / (source.stem + (".emu" if choice.device == "emu" else ""))
     more, libraries = options()
     compiling = more if "-DNDEBUG" in more else ["-UNDEBUG", *more]  # assert() is on, as in a build of one's own
@@ -94,8 +98,11 @@ def refusal(error, source):
                              "is built with the installed wrapper: make install PREFIX=folder")]
 
 
-def name_files(finding):
-    """The emulator names files as seen from where the program runs; here they are named in full."""
+def name_files(finding, source):
+    """The emulator names files as seen from where the program runs; here they are named in full. PTX text without lines of
+    its own source has its own lines."""
+    if source.suffix == ".ptx" and not finding.get("file"):
+        finding.update(file=str(source), line=finding.get("ptx_line"))
     for part in [finding, *finding.get("chain", []), *finding.get("related", [])]:
         for key in ("file", "other_file"):
             if part.get(key):
@@ -103,20 +110,28 @@ def name_files(finding):
 
 
 def try_file(name):
-    source, words, order = source_of(name), arguments(), schedule()
+    source, words, order = source_of(name, (*SOURCES, ".ptx")), arguments(), schedule()
     choice = device.choose("emu")
+    ptx = source.suffix == ".ptx"
+    if ptx and choice.device != "emu":
+        raise Stop(f"FILE={name} runs on the emulator only", ("try", "leave DEVICE out"))
     try:
         out = compiled(source, choice)
     except program.DoesNotCompile as error:
         print("\n".join(refusal(error, source)))
         return WRONG
-    done = run([out, *words], TRY_LIMIT_S, cwd=caller(), EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
+    done = run([out, *([source] if ptx else []), *words], TRY_LIMIT_S, cwd=caller(), EMU_SCHEDULE=order, EMU_TIME_LIMIT=TRY_LIMIT_S - 20, **choice.environment)
     if done.code:  # its exit codes have no meaning but this
         done.result = {"verdict": "error"}
     for finding in done.findings:
-        name_files(finding)
+        name_files(finding, source)
     print(f"{shown(source)}  {order if choice.device == 'emu' else choice.name}\n")
     print_own(report.own_lines(done.output, done.findings))
+    if ptx and not done.findings and done.code == REFUSED:  # it has said why
+        return WRONG
+    if ptx and not words and not done.findings:  # nothing was to be run
+        print(paragraph("try", f"make try FILE={name} ARGS=\"--block 128 f32:1024 7\" launches a kernel, with an argument for each parameter"))
+        return WRONG if done.code else OK
     return show_run(done, source, choice)
 
 

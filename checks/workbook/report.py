@@ -85,9 +85,10 @@ def finding_lines(finding, source):
 
 
 def result_lines(output):
-    """What a lesson's program says of the numbers: from 'result' to what is no longer indented under it."""
+    """What a lesson's program says of the numbers: from the last 'result', which may be a later launch's, to what is no longer
+    indented under it."""
     lines = output.splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith("  result")), None)
+    start = max((i for i, line in enumerate(lines) if line.startswith("  result")), default=None)
     if start is None:
         return []
     rest = [line for line in lines[start + 1:] if line.startswith("    ")]

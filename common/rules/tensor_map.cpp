@@ -82,10 +82,15 @@ uint64_t shared_bytes(const Map& m) {
   return rows(m) * std::max<uint64_t>(inner_bytes(m), tensor_map_swizzle_span(m.swizzle));
 }
 
+// The dimension of corner i: W is the first of an interleaved tensor.
+unsigned pixel_dimension(const Map& m, unsigned i) {
+  return m.interleave ? i : i + 1;
+}
 // Of a box of pixels: its extent along the dimension of corner i. The driver counts to its end in 32 bits (recorded:
 // im2col_map_rules).
 int64_t pixel_extent(const Map& m, unsigned i) {
-  const uint32_t end = static_cast<uint32_t>(m.size[i + 1]) + static_cast<uint32_t>(m.upper_corner[i]);
+  const unsigned dimension = pixel_dimension(m, i);
+  const uint32_t end = static_cast<uint32_t>(m.size[dimension]) + static_cast<uint32_t>(m.upper_corner[i]);
   return int64_t{static_cast<int32_t>(end)} - m.lower_corner[i];
 }
 bool is_corner(const Map& m, int value) {
@@ -239,7 +244,8 @@ const Rule kRefused[] = {
     {Per::corner, kDriver, [](const Map& m, unsigned i) { return pixel_extent(m, i) >= 1; },
      [](const Map& m, unsigned i) -> Words {
        return {
-           "a box of " + std::to_string(pixel_extent(m, i)) + " pixels along dimension " + str(i + 1),
+           "a box of " + std::to_string(pixel_extent(m, i)) + " pixels along dimension " +
+               str(pixel_dimension(m, i)),
            "from pixelBoxLowerCorner to globalDim + pixelBoxUpperCorner - 1 there is at least one pixel, and the last is below 2^31",
            "see whether the filter is larger than the padded image, or the image larger than 2^31"};
      }},

@@ -50,7 +50,8 @@ TEST_CASE("wgmma registers: only wgmmas of one shape hand accumulators on withou
   // copied by the compiler between the two
   const std::string copy = "mov.f32 %f20, %f0;\nmov.f32 %f21, %f1;\nmov.f32 %f22, %f2;\nmov.f32 %f23, %f3;\n";
   CHECK(of(kMmaFence + mma(8) + copy + mma(8, "%rd1", 20) + kEnd) == "nothing");
-  CHECK(of(kMmaFence + mma(8) + copy + mma(16, "%rd1", 20) + kEnd) == "missing-wgmma-fence ");
+  CHECK(of(kMmaFence + mma(8) + copy + mma(16, "%rd1", 20) + kEnd) ==
+        "missing-wgmma-fence advice uninitialised-read ");
 }
 
 TEST_CASE("registers: a value that nothing has set is advice where it matters") {
@@ -97,6 +98,10 @@ TEST_CASE("registers: a value that nothing has set is advice where it matters") 
       "st.global.f32 [%out], %f2;\n";
   CHECK(of(accumulators + product) == "nothing");
   CHECK(of(product) == advice);
+  const std::string no_fragment =
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r6, %r7}, {%t}, {%f0, %f1, %f2, %f3};\n";
+  CHECK(of(accumulators + no_fragment) == advice);
+  CHECK(of(accumulators + "mov.b32 %r6, 0;\n" + no_fragment) == "nothing");
   // Of other lanes it may be what nobody takes.
   CHECK(of("shfl.sync.idx.b32 %r5, %r7, 0, 31, -1;\n" + store) == "nothing");
 
@@ -109,6 +114,27 @@ TEST_CASE("registers: a value that nothing has set is advice where it matters") 
       store;
   CHECK(of(call, function + "ret;\n}\n") == "nothing");
   CHECK(of(call + call, function + "st.shared.b32 [tile], %b;\nret;\n}\n") == advice);
+}
+
+TEST_CASE("wgmma registers: what nothing has set is neither added to nor multiplied") {
+  const std::string advice = "advice uninitialised-read ", unset = "{%f16, %f17, %f18, %f19}";
+  const auto product = [&](const std::string& scale, const std::string& a = "%rd1") {
+    return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 " + unset + ", " + a + ", %rd2, " + scale +
+           (a[0] == '{' ? ", 1, 1, 0;\n" : ", 1, 1, 0, 0;\n");
+  };
+  const std::string store = "st.global.f32 [%out], %f16;\n";
+  CHECK(of(kMmaFence + product("1") + kEnd + store) == advice);
+  CHECK(of(kMmaFence + product("0") + product("1") + kEnd + store) == "nothing");
+  const std::string start = "mov.u32 %r3, 0;\nL:\n" + kMmaFence,
+                    again = kEnd + "add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, 3;\n@%p2 bra L;\n";
+  CHECK(of(start + "setp.gt.u32 %p1, %r3, 0;\n" + product("%p1") + again + store) == "nothing");
+  CHECK(of(start + "setp.lt.u32 %p1, %r3, 9;\n" + product("%p1") + again + store) == advice);
+  const std::string zeros =
+      "mov.f32 %f16, %f0;\nmov.f32 %f17, %f0;\nmov.f32 %f18, %f0;\nmov.f32 %f19, %f0;\n";
+  CHECK(of(zeros + kMmaFence + product("1") + kEnd + store) == "nothing");
+  CHECK(of(kMmaFence + product("0", "{%r20, %r21, %r22, %r23}") + kEnd + store) == advice);
+  CHECK(of("mov.b32 %r20, 0;\n" + kMmaFence + product("0", "{%r20, %r21, %r22, %r23}") + kEnd + store) ==
+        "nothing");
 }
 
 TEST_CASE("wgmma registers: A is not taken from accumulators in flight") {

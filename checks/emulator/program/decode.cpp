@@ -22,7 +22,7 @@ TEST_CASE("a branch to a label that is not there is refused by name") {
 
 TEST_CASE("an instruction of a known family that has no row is refused when it is executed, not before") {
   for (const std::string text :
-       {"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%r8];",
+       {"wmma.load.a.sync.aligned.row.m8n8k4.shared.f64 {%rd0}, [%r8];",
         "multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;",
         "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0, %f1}, {%r0}, {%r1}, {%f2}, %r2, 0x0;",
         "tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd1, {%r1}];"}) {

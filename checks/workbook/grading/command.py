@@ -1,10 +1,13 @@
 """make grade: all hand-ins of a folder, in parallel. make grade-merge: the results of its shards."""
 
 import argparse
+import contextlib
 import csv
+import hashlib
 import io
 import os
 import re
+import secrets
 import shutil
 import sys
 import time
@@ -13,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from workbook import build
-from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, WRONG, YELLOW, Stop, colour, load_text, shown, table
+from workbook.base import BAD_INPUT, BUILD, GREEN, OK, RED, WRONG, YELLOW, Stop, colour, load_text, save_text, shown, table
 from workbook.grading import examples, handins, handout, harness, results
 from workbook.grading.judge import Judge, judge_file
 from workbook.grading.points import Weights
@@ -30,11 +33,12 @@ def options(words):
     parser.add_argument("--roster")
     parser.add_argument("--deadline")
     parser.add_argument("--weights")
+    parser.add_argument("--key")
     try:
         return parser.parse_args(words)
     except SystemExit:
         raise Stop("ARGS has something that grading does not know",
-                   ("try", "--roster FILE.csv, --deadline 'YYYY-MM-DD HH:MM', --weights FILE.json, --no-sandbox, --changed-harness, --build-only"))
+                   ("try", "--roster FILE.csv, --deadline 'YYYY-MM-DD HH:MM', --weights FILE.json, --key WORD, --no-sandbox, --changed-harness, --build-only"))
 
 
 def folder_of(name, otherwise):
@@ -78,6 +82,19 @@ def deadline(text):
     raise Stop(f"--deadline {text} is no time", ("try", "--deadline '2027-01-31 23:59', in this machine's time zone"))
 
 
+def key_in(folder):
+    """The word of a class with which its hand-ins draw what they are tried with: the file `key` of the folder, made when there is none."""
+    path, word = folder / "key", secrets.token_hex(16)
+    if not path.exists():
+        made = folder / f".key.{word}"
+        save_text(made, word)
+        made.chmod(0o600)
+        with contextlib.suppress(FileExistsError):  # of shards that begin together one makes it
+            os.link(made, path)
+        made.unlink()
+    return load_text(path)
+
+
 def nothing(what, why):
     """What is written down of a file that is not judged."""
     return {"what": what, "why": why, "lines": [], "cases": [], "blanks": [], "remarks": []}
@@ -109,6 +126,7 @@ class Class:
         self.handins += [handins.HandIn(name, None, why="nothing was handed in") for name in self.late if name not in there]
         self.handins = sorted(self.handins, key=lambda h: h.name)[self.shard[0] - 1::self.shard[1]]
         self.commit = harness.commit(asked.changed_harness)
+        self.key = asked.key or key_in(self.out.parent if self.shard[1] > 1 else self.out)
         self.sandbox = Sandbox(asked.no_sandbox, build.jobs())
         self.found, self.failed, self.done, self.total = {}, [], 0, 0
 
@@ -136,7 +154,7 @@ class Class:
     def prepare(self):
         build_all(self.chosen)
         self.identity = harness.identity(self.chosen)
-        self.judge = Judge(self.sandbox, self.out / "judged", self.identity)
+        self.judge = Judge(self.sandbox, self.out / "judged", self.identity, self.key)
         for handin in self.handins:
             if handin.path:
                 handins.read(handin)
@@ -145,7 +163,7 @@ class Class:
         """What is written down of a file that is not judged; None where it is to be judged."""
         file = handin.files.get(lesson.name)
         if file is None:
-            return nothing("missing", handin.why or f"there is no {lesson.name}.cu")
+            return nothing("missing", handin.why or f"there is no {lesson.name}.cu" + handins.alike(handin, lesson))
         if self.late.get(handin.name):
             return nothing("late", self.late[handin.name])
         if self.until and file.changed > self.until:
@@ -225,7 +243,8 @@ class Class:
     def said(self, whole):
         """What results.json holds."""
         ungraded = lambda lesson: dict(nothing("not graded", "the run was interrupted"), points=0.0, most=self.weights.most(lesson))
-        return {"format": results.FORMAT, "commit": self.commit, "identity": self.identity, "sandbox": str(self.sandbox), "interrupted": not whole,
+        return {"format": results.FORMAT, "commit": self.commit, "identity": self.identity, "sandbox": str(self.sandbox),
+                "key": hashlib.sha256(self.key.encode()).hexdigest()[:12], "interrupted": not whole,
                 "complete": whole and not self.failed,
                 "shard": list(self.shard), "lessons": [lesson.name for lesson in self.chosen], "others": self.others,
                 "weights": {"numbers": self.weights.numbers, "point": self.weights.point},
@@ -292,7 +311,7 @@ def merge(words):
     first, count = parts[0], parts[0]["shard"][1]
     for folder, part in zip(folders, parts):
         for key, what in (("commit", "by another commit"), ("identity", "by another build"), ("lessons", "in other lessons"),
-                          ("weights", "with other weights"), ("sandbox", "in another sandbox")):
+                          ("weights", "with other weights"), ("sandbox", "in another sandbox"), ("key", "with another key; give them one: ARGS='--key WORD'")):
             if part[key] != first[key]:
                 raise Stop("shards that do not belong together", ("where", f"{shown(folders[0])} and {shown(folder)}"),
                            ("why", f"one was graded {what}"))

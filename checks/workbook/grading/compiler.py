@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workbook import base, program
 from workbook.base import Stop
-from workbook.grading.sandbox import Limits, inside
+from workbook.grading.sandbox import Limits, Unjudged, inside
 
 FOLDER = "/hand-in"  # where the source is in a sandbox
 LIMITS = Limits(cpu_s=60, file=256 << 20)
@@ -17,15 +17,17 @@ PRINTED = 4000  # characters of what it prints that are kept
 LONGEST_PTX = 4 << 20  # bytes; the longest of a lesson has a twentieth
 WRAPPED = "checks/grading/wrapped.txt"  # the options that lead a program's calls to launch_claim.cpp
 
+TOO_BUSY = re.compile(r"Resource temporarily unavailable|died due to signal 9|Killed signal")  # by the system, for want of something
 OTHERS = re.compile(r"undefined reference|multiple definition|internal error|Error: ")  # of the linker, the assembler and others
 
 
 class Refused(Exception):
-    """A source from which nothing can be made. where: (file, line, text) of each complaint of the compiler."""
+    """A source from which nothing can be made. where: (file, line, text) of each complaint of the compiler; stopped: it was ended
+    by a limit."""
 
-    def __init__(self, what, where=()):
+    def __init__(self, what, where=(), stopped=False):
         super().__init__(what)
-        self.where = list(where)
+        self.where, self.stopped = list(where), stopped
 
 
 class Broken(Stop):
@@ -58,11 +60,13 @@ def refuse(outcome, name):
     """Tells what the compiler refuses from what is no fault of the source."""
     said = outcome.errors[:1 << 20].decode("utf-8", "replace")
     if outcome.why:
-        raise Refused(f"the compiler was {outcome.why}")
+        raise Refused(f"the compiler was {outcome.why}", stopped=True)
     found = list(program.DIAGNOSTIC.finditer(said))
     where = [(m["file"], int(m["line"]), m["text"]) for m in found if m["file"]]
     if where:
         raise Refused(where[0][2], where)
+    if TOO_BUSY.search(said) and outcome.cpu_s < LIMITS.cpu_s / 2:
+        raise Unjudged("the system did not give the compiler what it needs", ("why", said.strip()[-300:]))
     lines = said.strip().splitlines() or ["the compiler died"]
     told = next(filter(OTHERS.search, lines), None)
     if found or told or outcome.code < 0:
@@ -86,9 +90,18 @@ def to_ptx(sandbox, source):
     return of_size(done.output)
 
 
-def assembled(sandbox, folder):
-    """What ptxas says of `folder`/kernel.ptx: its resource report and remarks; '' where it says nothing."""
-    done = sandbox.run([inside(program.linking()["NVCC"]), "-arch=sm_90a", "-cubin", f"{FOLDER}/kernel.ptx", "-Xptxas", "-v", "-o", "kernel.cubin"],
+def longest_kernel(ptx):
+    """The name of the kernel whose text is the longest; '' where there is none."""
+    places = [m.span(1) for m in program.KERNEL.finditer(ptx)]
+    ends = [begin for begin, _ in places[1:]] + [len(ptx)]
+    return max(((end - begin, ptx[begin:name_end].decode()) for (begin, name_end), end in zip(places, ends)), default=(0, ""))[1]
+
+
+def assembled(sandbox, folder, ptx):
+    """What ptxas says of `folder`/kernel.ptx, which holds `ptx`: its resource report and remarks; '' where it says nothing. Of kernels of one template
+    the longest is asked about: it needs the most registers, and the remarks are about the source that they have in common."""
+    options = ",".join(["-v", *filter(None, ["-e", longest_kernel(ptx)])])
+    done = sandbox.run([inside(program.linking()["NVCC"]), "-arch=sm_90a", "-cubin", f"{FOLDER}/kernel.ptx", "-Xptxas", options, "-o", "kernel.cubin"],
                        LIMITS, [(folder, FOLDER), *toolkit()])
     return (done.output + done.errors)[:1 << 20].decode("utf-8", "replace")
 
@@ -114,8 +127,8 @@ def with_launches(sandbox, source, calls):
     # The PTX comes first, and behind how long it is: nothing of the hand-in has run by then.
     script = shell([*nvcc(), "-c", "--keep", "--keep-dir", ".", f"{FOLDER}/{source.name}", "-o", "made.o"], link,
                    ["wc", "-c", f"{source.stem}.ptx"], ["cat", f"{source.stem}.ptx"])
-    runs = "\n".join(f"echo; echo == {i}; prlimit --cpu={CALL_S} ./claim {' '.join(map(shlex.quote, call))} 2>&1 || exit 0"
-                     for i, call in enumerate(calls))
+    limited = f"prlimit --cpu={CALL_S} --nproc={sandbox.tasks(LIMITS.processes)}"
+    runs = "\n".join(f"echo; echo == {i}; {limited} ./claim {' '.join(map(shlex.quote, call))} 2>&1 || exit 0" for i, call in enumerate(calls))
     done = sandbox.run([*script[:2], f"{script[2]}\n{runs}"], LIMITS, [(source.parent, FOLDER), *sources(), *build, *toolkit()])
     header, _, rest = done.output.partition(b"\n")
     size = re.fullmatch(rb"\s*(\d+) .*", header)

@@ -6,7 +6,9 @@ A recipe is a header of 'key: value' lines and sections that begin with '---- ':
   from     'solution NN', 'exercise NN' or 'nothing NN': the text that the sections change, and the lesson that it is handed in for;
            'solution NN as MM' hands it in for another lesson
   expect   'VERDICT, LOW to HIGH, "TEXT"': the result, its points, and a text in its report
-  as       optional: link, sparse, pipe, folder, latin-1, zip or tar instead of a file; litter: with files beside it that are no lesson's
+  as       optional: link, sparse, pipe, folder, latin-1, utf-16, zip, tar or 7z instead of a file; windows: as an editor there writes
+           and names it; litter: with files beside it that are no lesson's; sought: with a number at its end, with which it would draw
+           one of the sizes that it knows, had the class no key
   name     optional: the name of the folder, \\n being a new line
 
   ---- front            lines in front of the first
@@ -16,6 +18,7 @@ A recipe is a header of 'key: value' lines and sections that begin with '---- ':
   ---- unmark           takes out the markers and the calls of open blanks
 """
 
+import hashlib
 import os
 import re
 import tarfile
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 
 from workbook import base, bugs
 from workbook.base import Stop, load_text, save_text, shown
+from workbook.grading.judge import Drawn
 from workbook.lessons import MARKER, exercise_text, lessons, regions
 
 KEYS = {"title", "from", "expect", "as", "name"}
@@ -31,7 +35,7 @@ KEYS = {"title", "from", "expect", "as", "name"}
 LITTER = {"Makefile": "all:\n\ttouch /tmp/made\n", "CMakeLists.txt": "message(FATAL_ERROR here)\n", "nvcc.profile": "NVCC_APPEND_FLAGS = -DTODO_OPEN(...)=\n",
           "sitecustomize.py": "raise SystemExit(0)\n", "ld.so.preload": "/hand-in/preload.so\n", "preload.so": "\x7fELF", ".gdbinit": "shell touch /tmp/made\n",
           "common/todo.cuh": "#define TODO_OPEN(...)\n", "todo.cuh": "#define TODO_OPEN(...)\n", "checks/workbook/grading/points.py": "raise SystemExit(0)\n"}
-FORMS = {"file", "link", "sparse", "pipe", "folder", "latin-1", "zip", "tar", "litter"}
+FORMS = {"file", "link", "sparse", "pipe", "folder", "latin-1", "utf-16", "windows", "zip", "tar", "7z", "litter", "sought"}
 
 
 def folder():
@@ -54,7 +58,7 @@ class Example:
     def make(self, into):
         """Writes the hand-in as a folder or an archive."""
         home, file = into / self.name, f"{self.lesson}.cu"
-        if self.form in ("zip", "tar"):
+        if self.form in ("zip", "tar", "7z"):
             return self.pack(into, file)
         home.mkdir(parents=True)
         path = home / file
@@ -67,8 +71,11 @@ class Example:
             os.mkfifo(path)
         elif self.form == "folder":
             path.mkdir()
+        elif self.form == "windows":
+            path.with_name(file.upper()).write_bytes(self.text.replace("\n", "\r\n").encode("utf-8-sig"))
         else:
-            path.write_bytes(self.text.encode("latin-1" if self.form == "latin-1" else "utf-8"))
+            text = sought(self.text) if self.form == "sought" else self.text
+            path.write_bytes(text.encode(self.form if self.form in ("latin-1", "utf-16") else "utf-8"))
         for name, held in dict({"notes.txt": "no lesson file\n"}, **(LITTER if self.form == "litter" else {})).items():
             save_text(home / name, held)
 
@@ -80,6 +87,8 @@ class Example:
         if self.form == "zip":
             with zipfile.ZipFile(into / f"{self.name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
                 archive.write(plain, inside)
+        elif self.form == "7z":
+            save_text(into / f"{self.name}.7z", "7z" + self.text)
         else:
             with tarfile.open(into / f"{self.name}.tar.gz", "w:gz") as archive:
                 archive.add(plain, inside)
@@ -96,6 +105,19 @@ class Example:
         if self.says not in said:
             wrong.append(f"its report does not say '{self.says}'")
         return "; ".join(wrong + ([f"it says: {found['why']}"] if wrong else []))
+
+
+def sought(text):
+    """The text with a number with which it draws one of the sizes in it, where the class has no key."""
+    known = {tuple(map(int, size)) for size in re.findall(r"\{(\d+), (\d+), (\d+)\}", text)}
+    begun = hashlib.sha256(f"\0{text}".encode())
+    for number in range(10_000_000):
+        hashed = begun.copy()
+        hashed.update(f"// {number}\n".encode())
+        drawn = Drawn.by(hashed)
+        if (drawn.m, drawn.n, drawn.k) in known:
+            return f"{text}// {number}\n"
+    raise Stop("no number has been found", ("why", "the text knows no size that can be drawn"))
 
 
 def recipe(path):

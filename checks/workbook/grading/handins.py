@@ -2,7 +2,9 @@
 link is followed, and nothing is read that is too long or no text."""
 
 import bz2
+import codecs
 import contextlib
+import functools
 import gzip
 import hashlib
 import lzma
@@ -22,9 +24,15 @@ from workbook.lessons import lessons
 LONGEST, MOST_LINES = 100_000, 2000  # bytes and lines of a lesson file; what compares texts takes a time that grows with their square
 ENTRIES, DEEPEST = 5000, 8  # that are looked at, in one hand-in
 UNPACKED = 64 << 20       # bytes that an archive may unpack to
+PACKED = 256 << 20        # bytes of an archive
 READ_S = 20               # of CPU time that reading it may take
 LISTED = 30               # ignored entries that are named
 ARCHIVES = {".zip": None, ".tar": open, ".tar.gz": gzip.open, ".tgz": gzip.open, ".tar.xz": lzma.open, ".tar.bz2": bz2.open}
+OTHER_ARCHIVES = (".7z", ".rar", ".tar.zst", ".tzst", ".zst", ".tar.lz", ".tar.lz4", ".gz", ".bz2", ".xz", ".cab", ".dmg", ".iso")
+# Ends of lines for Python that are none for a compiler.
+NO_LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# What texts in other encodings begin with.
+ENCODINGS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -67,9 +75,9 @@ class HandIn:
             self.more += 1
 
 
-def ending(name):
+def ending(name, of=ARCHIVES):
     """The ending of an archive's name; '' where it is none."""
-    return next((e for e in sorted(ARCHIVES, key=len, reverse=True) if name.lower().endswith(e) and len(name) > len(e)), "")
+    return next((e for e in sorted(of, key=len, reverse=True) if name.lower().endswith(e) and len(name) > len(e)), "")
 
 
 def collect(folder):
@@ -79,14 +87,15 @@ def collect(folder):
         raise Stop(f"SUBMISSIONS={folder} is no folder", ("try", "make grade SUBMISSIONS=folder, in which each hand-in is a folder or an archive"))
     found, others = {}, []
     for name in sorted(os.listdir(folder)):
-        path, end = folder / name, ending(name)
+        path, end = folder / name, ending(name) or ending(name, OTHER_ARCHIVES)
         if path.is_symlink() or name.startswith("."):
             others.append(printable(name))
         elif path.is_dir():
             found[name] = HandIn(name, path)
         elif end and path.is_file():
             plain = name[:-len(end)]
-            found[plain if plain not in found else name] = HandIn(plain if plain not in found else name, path)
+            plain = plain if plain not in found else name
+            found[plain] = HandIn(plain, path)
         else:
             others.append(printable(name))
     if not found:
@@ -96,21 +105,39 @@ def collect(folder):
 
 def read(handin):
     """Reads the lesson files of a hand-in."""
-    names = {f"{lesson.name}.cu": lesson.name for lesson in lessons()}
     try:
         with at_most(READ_S):
-            if handin.path.is_dir():
-                found = sorted(walk(handin), key=lambda e: (len(Path(e[0]).parts), e[0]))
-            else:
-                found = unpacked(handin, set(names))
-            for inside, file in found:
-                lesson = names.get(os.path.basename(inside))
+            for inside, file in sorted(walk(handin) if handin.path.is_dir() else unpacked(handin), key=preference):
+                lesson = lesson_of(inside)
                 if lesson is None or lesson in handin.files:
                     handin.ignore(inside)
                 else:
                     handin.files[lesson] = file() if callable(file) else file
     except Exception as problem:  # what is made to be damaged raises whatever its reader has not thought of
         handin.why = f"it cannot be read: {printable(str(problem) or type(problem).__name__)[:200]}"
+
+
+@functools.lru_cache(maxsize=None)
+def lesson_names():
+    return {f"{lesson.name}.cu".lower(): lesson.name for lesson in lessons()}
+
+
+def lesson_of(inside):
+    """The name of the lesson whose file a path is; None where it is no lesson's. Some systems do not tell upper case from lower."""
+    return lesson_names().get(os.path.basename(inside).lower())
+
+
+def preference(entry):
+    """Of two files of a lesson the one is taken that is less deep, then the one that is spelled as the lesson is."""
+    inside = entry[0]
+    return len(Path(inside).parts), os.path.basename(inside) != f"{lesson_of(inside)}.cu", inside
+
+
+def alike(handin, lesson):
+    """What a hand-in has in the place of a lesson's file, of another name; '' where there is nothing of the kind."""
+    name_of = lambda path: os.path.basename(path).lower()
+    found = [path for path in handin.ignored if name_of(path).startswith(f"{lesson.number}_") or lesson.name in name_of(path)]
+    return f", but {found[0]}" if found else ""
 
 
 @contextlib.contextmanager
@@ -165,15 +192,21 @@ def read_file(path):
 def as_text(data, when):
     if len(data) > LONGEST:
         return File(why=f"it has more than {LONGEST:,} bytes", changed=when)
+    encoding = next((name for mark, name in ENCODINGS if data.startswith(mark)), "")
+    if encoding:
+        return File(why=f"it is {encoding} text; save it as UTF-8", changed=when)
+    mark = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0  # which some editors write, and which is none of the text
     try:
-        text = data.decode("utf-8")
+        text = data[mark:].decode("utf-8")
     except UnicodeDecodeError as problem:
-        return File(why=f"it is no UTF-8 text: byte {problem.start + 1} is 0x{data[problem.start]:02x}", changed=when)
+        at = mark + problem.start
+        return File(why=f"it is no UTF-8 text: byte {at + 1} is 0x{data[at]:02x}; save it as UTF-8", changed=when)
     if "\0" in text:
         return File(why=f"it is no text: byte {data.index(0) + 1} is zero", changed=when)
+    text = NO_LINE_ENDS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
     if text.count("\n") > MOST_LINES:
         return File(why=f"it has more than {MOST_LINES:,} lines", changed=when)
-    return File(text.replace("\r\n", "\n").replace("\r", "\n"), changed=when)
+    return File(text, changed=when)
 
 
 class Counted:
@@ -190,23 +223,28 @@ class Counted:
         return data
 
 
-def unpacked(handin, names):
+def unpacked(handin):
     """[(path inside, File)] of an archive, of which nothing is written to a disk."""
     end = ending(handin.path.name)
+    if not end:
+        raise ValueError(f"an archive of this kind is not read; hand in one of {', '.join(ARCHIVES)}")
+    if handin.path.stat().st_size > PACKED:
+        raise ValueError(f"it has more than {PACKED >> 20} MiB")
     found = []
     if end == ".zip":
         with zipfile.ZipFile(handin.path) as archive:
             for member in archive.infolist()[:ENTRIES + 1]:
-                found.append((member.filename, zip_member(archive, member) if os.path.basename(member.filename) in names else None))
+                name = member.filename.replace("\\", "/")  # some programs write their own system's
+                found.append((name, zip_member(archive, member) if lesson_of(name) else None))
     else:
         with ARCHIVES[end](handin.path, "rb") as stream, tarfile.open(fileobj=Counted(stream), mode="r|") as archive:
             for member in archive:
-                found.append((member.name, tar_member(archive, member) if os.path.basename(member.name) in names else None))
+                found.append((member.name, tar_member(archive, member) if lesson_of(member.name) else None))
                 if len(found) > ENTRIES:
                     break
     if len(found) > ENTRIES:
         raise ValueError(f"it has more than {ENTRIES} entries")
-    return sorted(found, key=lambda e: (len(Path(e[0]).parts), e[0]))
+    return found
 
 
 def zip_member(archive, member):

@@ -20,7 +20,7 @@ MARK = "checks/handout.txt"
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", ".gitignore", "requirements.txt", "common/", "checks/cases.cmake", "checks/00_every_lesson.cpp",
          "checks/support/", "checks/workbook/", "lessons/CMakeLists.txt", "solutions/CMakeLists.txt", "lessons/words.md", "plots/")
 WITHOUT = ("checks/workbook/tests/", "checks/workbook/grading/")
-SECTIONS = ("doctest", "lessons")  # of checks/CMakeLists.txt
+SECTIONS = ("doctest", "the kernels of a PTX file", "lessons")  # of checks/CMakeLists.txt
 COMMANDS = ("run", "predict", "test", "break", "grade", "grade-merge", "handout", "bench", "bench-emulator", "fuzz", "fuzz-isa", "fuzz-ptx", "plots", "record", "record-bugs",
             "record-bench", "record-plots", "format", "format-check")
 ANSWER = re.compile(r"<details><summary>Answer</summary>.*?</details>\n?", re.S)

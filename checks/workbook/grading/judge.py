@@ -32,6 +32,9 @@ PLACE = "/judge"  # of the judged kernel, the worked program and its check in a 
 LIMITS = Limits(cpu_s=90, memory=2 << 30)
 WORKED_LIMIT_S = 600  # of the worked program, until it says what it launches
 LAUNCH_S = 20   # of a kernel, until the emulator says who waits for what
+# Of the judged programs: reading a kernel's PTX takes much memory in small pieces, which costs a third less time in large pages.
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=33554432:glibc.malloc.mmap_threshold=1073741824:"
+                                 "glibc.malloc.trim_threshold=1073741824"}
 SHOWN = 40      # lines of a report, at most
 COLUMNS = 200   # of a line
 PRINTED = 8     # lines of what a program says that does not get to its launch
@@ -84,8 +87,8 @@ def text_of(lines):
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a text is tried with beside the known cases. It follows from the text alone: the same for everyone who judges it, and
-    unknown to those who write it until it is written."""
+    """What a text is tried with beside the known cases. It follows from the text and a key that its writer does not know: without
+    one, a number in a comment could be sought with which the text draws what it likes."""
     m: int
     n: int
     k: int
@@ -93,8 +96,12 @@ class Drawn:
     order: int
 
     @staticmethod
-    def of(text):
-        bits = hashlib.sha256(text.encode()).digest()
+    def of(text, key=""):
+        return Drawn.by(hashlib.sha256(f"{key}\0{text}".encode()))
+
+    @staticmethod
+    def by(hashed):
+        bits = hashed.digest()
         number = lambda at: int.from_bytes(bits[at:at + 4], "big")
         return Drawn(1 + number(0) % 400, 8 + number(4) % 50 * 8, 8 + number(8) % 50 * 8, 1 + number(12) % 1_000_000, 1 + number(16) % 1_000_000)
 
@@ -108,17 +115,18 @@ class Drawn:
 
 
 class Judge:
-    """Judges program texts of the lessons. What has been judged is remembered in `folder`, by its text."""
+    """Judges program texts of the lessons. What has been judged is remembered in `folder`, by its text. drawn_by: the key of what
+    they are tried with (Drawn)."""
 
-    def __init__(self, sandbox, folder, harness):
-        self.sandbox, self.folder, self.harness = sandbox, Path(folder), harness
+    def __init__(self, sandbox, folder, harness, drawn_by=""):
+        self.sandbox, self.folder, self.harness, self.drawn_by = sandbox, Path(folder), harness, drawn_by
         self.locks, self.lock = {}, threading.Lock()
         self.names, self.claims = {}, {}
 
     # ---- what is remembered
 
     def key(self, lesson, text):
-        return hashlib.sha256("\0".join([self.harness, lesson.name, str(self.sandbox), text]).encode()).hexdigest()
+        return hashlib.sha256("\0".join([self.harness, self.drawn_by, lesson.name, str(self.sandbox), text]).encode()).hexdigest()
 
     def verdict(self, lesson, text):
         key = self.key(lesson, text)
@@ -170,7 +178,7 @@ class Judge:
                 return Verdict("does not compile", "the compiler breaks down on it", ["the compiler breaks down on it"], [])
             found = summed_up(cases)
             if found.what == "right":
-                found.slow = self.speed(source, Path(folder, "judged"))
+                found.slow = self.speed(source, Path(folder, "judged"), ptx)
             return found
 
     def compile(self, lesson, source, host):
@@ -178,13 +186,16 @@ class Judge:
         if host:
             try:
                 return compiler.with_launches(self.sandbox, source, calls(lesson))
-            except (compiler.Refused, compiler.Broken):
+            except compiler.Broken:
                 pass  # the kernel may be good all the same
+            except compiler.Refused as refused:
+                if refused.stopped:
+                    raise
         return compiler.to_ptx(self.sandbox, source), None
 
-    def speed(self, source, folder):
+    def speed(self, source, folder, ptx):
         """What ptxas remarks of a right kernel, as `make check` tells it, and what it spills; '' where neither."""
-        said = compiler.assembled(self.sandbox, folder)
+        said = compiler.assembled(self.sandbox, folder, ptx)
         count, spilled = registers(said)
         lines = [line.replace(str(source), source.name) for line in text_of(compile_report.remarks(said, source))]
         if spilled:
@@ -208,7 +219,7 @@ class Judge:
         out.mkdir()
         see = [(mine, f"{PLACE}/hand-in"), (lesson.program("emu"), f"{PLACE}/worked/{lesson.name}.emu"),
                (check.checks_of(lesson), f"{PLACE}/{lesson.name}")]
-        script, drawn = mine / f"{lesson.name}.emu", Drawn.of(load_text(source))
+        script, drawn = mine / f"{lesson.name}.emu", Drawn.of(load_text(source), self.drawn_by)
         script.write_text(f"#!/bin/sh\nEMU_TIME_LIMIT={LAUNCH_S} EMU_CHECK=on EMU_PTX={PLACE}/hand-in/kernel.ptx \\\n"
                           f"  exec {PLACE}/worked/{lesson.name}.emu \"$@\" --seed {drawn.seed}\n")
         places = {"CHECK_BIN_DIR": PLACE, "CHECK_GROUP": "hand-in"}
@@ -220,7 +231,7 @@ class Judge:
         readable(folder)
         told = out / "report"
         done = self.sandbox.run([f"{PLACE}/{lesson.name}", check.PROJECT, "--no-version"], LIMITS, see, (out, f"{PLACE}/out"),
-                                dict(places, CHECK_REPORT=f"{PLACE}/out/report", DEVICE="emu"), lambda: hopeless(told))
+                                dict(places, **LARGE_PAGES, CHECK_REPORT=f"{PLACE}/out/report", DEVICE="emu"), lambda: hopeless(told))
         found, names = read_cases(told), self.case_names(lesson)
         for said in found.values():
             if said.message.startswith("not judged: "):

@@ -10,7 +10,7 @@ from workbook.base import load_text, save_text
 from workbook.grading.handins import printable
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-FORMAT = 1
+FORMAT = 2
 
 
 def total(handin):

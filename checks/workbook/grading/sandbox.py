@@ -5,6 +5,7 @@ the compiler, and what the caller names. A watch ends the whole process tree whe
 decide something is wall time: a busy machine makes nobody late.
 """
 
+import contextlib
 import os
 import queue
 import re
@@ -22,9 +23,12 @@ from workbook.base import Stop
 from workbook.run import clean_environment
 
 INSIDE = "/workbook"  # the checkout, as far as it can be seen in there
-POLL_S = 0.03
+POLL_S = 0.1
 LONGEST_LOOK_S = 1.0  # so much at most counts as idle between two looks: the machine may have been stopped as a whole
-USERS = 61000  # the superuser's sandboxes run as these users, one for each that runs at a time, which own nothing
+# The superuser's sandboxes run as users who own nothing, one for each that runs at a time: the system limits a user's processes,
+# and nobody is to use up those of another. Each run of this tool has some of its own.
+USERS, RUNS, USERS_OF_RUN = 61000, 280, 16
+SPARE_TASKS = 1000  # that others of this account may start while a sandbox runs, before that is in its way
 TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
@@ -68,11 +72,16 @@ class Sandbox:
         self.slots = queue.Queue()
         for slot in range(slots):
             self.slots.put(slot)
+        self.first_user = USERS + os.getpid() % RUNS * USERS_OF_RUN
         self.stopping = False
 
     def __str__(self):
         return ("NO sandbox, as --no-sandbox says: hand-ins are compiled and run with this user's rights, with limits only" if self.without
                 else "sandbox: bubblewrap; no network, a read-only system, private folders, limits")
+
+    def tasks(self, count):
+        """The RLIMIT_NPROC that leaves `count` processes: it counts all of the user who runs the sandboxes."""
+        return count if self.users else count + tasks_of_user()
 
     def run(self, words, limits, see=(), write=None, environment=None, watch=None):
         """Runs `words`. see: (path, the name it has in there) of what can be read; write: a folder that can be written, likewise.
@@ -87,7 +96,8 @@ class Sandbox:
 
     def run_in(self, words, limits, see, write, environment, watch, slot, private):
         full = dict({"PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}, **environment)
-        caps = ["prlimit", f"--cpu={int(limits.cpu_s) + 1}", f"--fsize={limits.file}", "--core=0", f"--nofile={256}"]
+        # The watch ends what has used its time up, and can say so; the system does where the watch is late.
+        caps = ["prlimit", f"--cpu={2 * int(limits.cpu_s) + 1}", f"--fsize={limits.file}", "--core=0", f"--nofile={256}"]
         if self.without:
             place = lambda text: replace_places(text, [*see, *([write] if write else [])])
             command = [*caps, *(place(str(w)) for w in words)]
@@ -95,12 +105,16 @@ class Sandbox:
             return watched(command, limits, full, watch, private, self)
         user = []
         if self.users:
-            user = ["setpriv", f"--reuid={USERS + slot}", f"--regid={USERS + slot}", "--clear-groups"]
+            own = self.first_user + slot
+            user = ["setpriv", f"--reuid={own}", f"--regid={own}", "--clear-groups"]
             if write:
-                os.chown(write[0], USERS + slot, USERS + slot)
-        caps.append(f"--nproc={limits.processes if user else limits.processes + tasks_of_user()}")
+                os.chown(write[0], own, own)
+        caps.append(f"--nproc={self.tasks(limits.processes + SPARE_TASKS)}")
         command = [*user, *caps, self.bwrap, *self.options(limits, see, write, full), "--", *map(str, words)]
-        return watched(command, limits, clean_environment(), watch, None, self)
+        done = watched(command, limits, clean_environment(), watch, None, self)
+        if done.code == 1 and not done.output and done.errors.startswith(b"bwrap: "):  # nothing of the hand-in has run
+            raise Unjudged("the sandbox did not start", ("why", done.errors[:300].decode("utf-8", "replace").strip()))
+        return done
 
     @staticmethod
     def options(limits, see, write, environment):
@@ -113,7 +127,7 @@ class Sandbox:
                 words += ["--ro-bind", f"/{name}", f"/{name}"]
         for name in ("/etc/alternatives", "/etc/ld.so.cache"):
             words += ["--ro-bind-try", name, name]
-        words += ["--proc", "/proc", "--dev", "/dev", "--size", str(limits.file), "--tmpfs", "/tmp"]
+        words += ["--proc", "/proc", "--dev-bind", "/dev/null", "/dev/null", "--size", str(limits.file), "--tmpfs", "/tmp"]
         for path, name in see:
             words += ["--ro-bind", str(path), str(name)]
         if write:
@@ -254,7 +268,8 @@ def watched(command, limits, environment, watch, cwd, sandbox):
                 if len(kept[pipe]) > limits.output:
                     why = f"stopped after {limits.output >> 20} MiB of output"
             if not unread:  # all who could write have closed their ends
-                time.sleep(POLL_S if process.poll() is None else 0)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_S)
             if process.poll() is not None and not select.select(list(unread), [], [], 0)[0]:
                 break
             used = account.look()

@@ -96,6 +96,35 @@ class HandIns(unittest.TestCase):
     def test_a_zero_byte(self):
         self.assertIn("byte 3 is zero", self.why(lambda p: p.write_bytes(b"//\0")))
 
+    def test_what_other_systems_write(self):
+        self.put(f"anna/{NAME.upper()}.CU", b"\xef\xbb\xbfone\r\ntwo\x0c\xe2\x80\xa8three\r\n")
+        self.assertEqual(self.only().files[NAME].text, "one\ntwo  three\n")
+        self.put(f"anna/{NAME}.cu", "as the lesson is spelled")
+        self.assertEqual(self.only().files[NAME].text, "as the lesson is spelled")
+        self.put(f"anna/{NAME}.cu", "text".encode("utf-16"))
+        self.assertEqual(self.only().files[NAME].why, "it is UTF-16 text; save it as UTF-8")
+        self.put(f"anna/{NAME}.cu", b"\xef\xbb\xbf\xff")
+        self.assertIn("byte 4 is 0xff", self.only().files[NAME].why)
+
+    def test_an_archive_of_another_kind_is_a_hand_in_that_cannot_be_read(self):
+        for name in ("anna.7z", "ben.tar.zst", "cleo.RAR"):
+            self.put(name, b"7z\xbc\xaf")
+        found = {h.name: h for h in handins.collect(self.root)[0]}
+        self.assertEqual(sorted(found), ["anna", "ben", "cleo"])
+        for each in found.values():
+            handins.read(each)
+            self.assertIn("an archive of this kind is not read; hand in one of .zip, ", each.why)
+
+    def test_a_long_archive_is_not_read(self):
+        self.put("anna.zip", b"PK")
+        os.truncate(self.root / "anna.zip", handins.PACKED + 1)
+        self.assertIn("it has more than 256 MiB", self.only().why)
+
+    def test_a_file_of_nearly_the_right_name_is_told(self):
+        self.put(f"anna/x/{NAME} (1).cu")
+        self.put(f"anna/{NAME}/README.md")
+        self.assertEqual(handins.alike(self.only(), LESSON), f", but x/{NAME} (1).cu")
+
     @unittest.skipIf(os.getuid() == 0, "nothing is unreadable for the superuser")
     def test_an_unreadable_file(self):
         self.assertIn("Permission denied", self.why(lambda p: (p.write_text("x"), p.chmod(0))))
@@ -112,7 +141,7 @@ class HandIns(unittest.TestCase):
 
     def test_archives_are_read_and_not_unpacked(self):
         for name in ("anna.zip", "ben.tar"):
-            self.archive(name, [(f"../../{NAME}.cu", b"text"), ("other", b"")])
+            self.archive(name, [(f"..{'/' if name.endswith('tar') else chr(92)}{NAME}.cu", b"text"), ("other", b"")])
         for found in handins.collect(self.root)[0]:
             handins.read(found)
             self.assertEqual((found.files[NAME].text, found.ignored), ("text", ["other"]))
@@ -320,6 +349,20 @@ class Summed(unittest.TestCase):
             self.assertTrue(1 <= one.m <= 400 and 8 <= one.n <= 400 and 8 <= one.k <= 400 and one.n % 8 == one.k % 8 == 0, one)
 
 
+    def test_what_a_text_draws_cannot_be_sought_without_the_key_of_the_class(self):
+        text = "{128, 128, 64}, {1, 8, 8}, {136, 120, 72}\n"
+        one = examples.sought(text)
+        size = lambda drawn: (drawn.m, drawn.n, drawn.k)
+        self.assertIn(size(judge.Drawn.of(one)), {(128, 128, 64), (1, 8, 8), (136, 120, 72)})
+        self.assertNotEqual(size(judge.Drawn.of(one, "key")), size(judge.Drawn.of(one)))
+
+    def test_a_class_has_one_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = [command.key_in(Path(folder)) for _ in range(2)]
+            self.assertEqual((keys[0], len(keys[0]), os.listdir(folder)), (keys[1], 32, ["key"]))
+            self.assertEqual(stat.S_IMODE(Path(folder, "key").stat().st_mode), 0o600)
+
+
 class Points(unittest.TestCase):
     def setUp(self):
         self.weights = points.Weights()
@@ -354,7 +397,7 @@ def a_class(title="=anna", shard=(1, 1), **change):
     """What results.json holds of a class of one."""
     found = dict(result("wrong", EVIL + "\0\x1b", 0.5, lines=[EVIL, "]]>"]), points=50.0, most=100)
     handin = {"name": title, "title": title, "slug": f"slug-{title[-1]}", "ignored": [EVIL], "more": 0, "lessons": {NAME: found}}
-    return dict({"format": 1, "commit": "0" * 40, "identity": "i", "sandbox": "s", "interrupted": False, "complete": True, "shard": list(shard), "lessons": [NAME],
+    return dict({"format": results.FORMAT, "key": "k", "commit": "0" * 40, "identity": "i", "sandbox": "s", "interrupted": False, "complete": True, "shard": list(shard), "lessons": [NAME],
                  "others": [EVIL], "weights": {"numbers": 60, "point": 40}, "handins": [handin]}, **change)
 
 
@@ -414,7 +457,8 @@ class Merge(InProcess):
 
     def test_what_does_not_belong_together_is_refused(self):
         for other, why in ((a_class("b", (2, 3)), "shards 3 are missing"), (a_class("b", (1, 2)), "shards 2 are missing"),
-                           (a_class("b", (2, 2), identity="j"), "another build"), (a_class("b", (2, 2), interrupted=True), "not complete")):
+                           (a_class("b", (2, 2), identity="j"), "another build"), (a_class("b", (2, 2), key="l"), "another key"),
+                           (a_class("b", (2, 2), interrupted=True), "not complete")):
             self.assertIn(why, self.refused(command.merge, *self.shards(a_class("anna", (1, 2) if other["shard"][1] == 2 else (1, 3)), other)))
 
 

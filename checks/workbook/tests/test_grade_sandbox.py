@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from tree import TOOL
@@ -17,7 +19,7 @@ from tree import TOOL
 from workbook import base, build
 from workbook.base import SKIPPED, Stop
 from workbook.grading import command, compiler, examples, handins, harness, judge, points
-from workbook.grading.sandbox import Limits, Outcome, Sandbox, Usage, passed
+from workbook.grading.sandbox import Limits, Outcome, Sandbox, Unjudged
 from workbook.lessons import exercise_text, lessons
 
 # Of each kind of verdict, the one that costs least: TODO open, right, point missed, wrong in host code and alone, does not compile, unreadable.
@@ -58,17 +60,32 @@ class Limited(unittest.TestCase):
         self.assertEqual(len(done.output), 1 << 20)
 
     def test_files_without_end(self):
-        done = self.run_in("for i in 1 2 3 4; do head -c 10000000 /dev/zero >/tmp/$i; done; du -sk /tmp", file=16 << 20)
+        done = self.run_in("for i in 1 2 3 4; do yes | head -c 10000000 >/tmp/$i; done; du -sk /tmp", file=16 << 20)
         self.assertLessEqual(int(done.output.split()[0]), 16 << 10)
 
     def test_processes_without_end(self):
         done = self.run_in("b() { b | b & }; b; sleep 0.5; echo here", cpu_s=20)
         self.assertTrue(done.why or done.output == b"here\n", done)
-        left = [p for p in os.listdir("/proc") if p.isdigit() and "b() { b" in command_line(p)]
-        self.assertEqual(left, [])
+        until = time.monotonic() + 20  # the system ends them one after the other
+        while any(p.isdigit() and "b() { b" in command_line(p) for p in os.listdir("/proc")):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+
+    def test_what_the_system_cannot_start_is_no_verdict(self):
+        self.sandbox.tasks = lambda count: 1
+        self.assertRaises(Unjudged, self.run_in, "true")
+        for said in (b"c++: fatal error: cannot execute 'cc1plus': vfork: Resource temporarily unavailable\n",
+                     b"nvcc error   : 'cicc' died due to signal 9 (Kill signal)\n"):
+            self.assertRaises(Unjudged, compiler.refuse, Outcome(1, b"", said), "x.cu")
+        for said in (b"x.cu(3): error: #error Resource temporarily unavailable\n", b"nvcc error   : 'cicc' died due to signal 11\n"):
+            self.assertRaises((compiler.Refused, compiler.Broken), compiler.refuse, Outcome(1, b"", said), "x.cu")
+
+    def test_two_runs_do_not_count_as_one_user(self):
+        with unittest.mock.patch("os.getpid", return_value=os.getpid() + 1):
+            self.assertGreaterEqual(abs(Sandbox().first_user - self.sandbox.first_user), 16)
 
     def test_memory_without_end(self):
-        self.assertTrue(self.run_in("x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo here", memory=30 << 20).why)
+        self.assertTrue(self.run_in("x=$(yes | head -c 100000000); echo here", memory=30 << 20).why)
 
     def test_without_the_sandbox_there_is_a_refusal(self):
         before, os.environ["PATH"] = os.environ["PATH"], "/nowhere"
@@ -93,15 +110,22 @@ class Recording:
     def __init__(self):
         self.words = []
 
+    def tasks(self, count):
+        return count
+
     def run(self, words, *_, **__):
         self.words += words
         return Outcome(-9, b"", b"")
 
 
 class Shared(unittest.TestCase):
+    def test_the_longest_kernel(self):
+        self.assertEqual(compiler.longest_kernel(b".visible .entry a(x) {}\n.entry b$1(xxx) {}\n.visible .entry c() {}"), "b$1")
+        self.assertEqual(compiler.longest_kernel(b".func a"), "")
+
     def test_no_command_writes_where_another_hand_in_without_a_sandbox_would_write(self):
         sandbox, source = Recording(), Path("/elsewhere/04_tma_single_stage.cu")
-        for make in (lambda: compiler.to_ptx(sandbox, source), lambda: compiler.assembled(sandbox, source.parent),
+        for make in (lambda: compiler.to_ptx(sandbox, source), lambda: compiler.assembled(sandbox, source.parent, b""),
                      lambda: compiler.with_launches(sandbox, source, [["--m", "8"]])):
             with contextlib.suppress(compiler.Refused, Stop):
                 make()
@@ -117,7 +141,7 @@ class Judged(unittest.TestCase):
         chosen = [lesson for lesson in lessons() if lesson.name in names]
         command.build_all(chosen)
         cls.folder = tempfile.TemporaryDirectory(prefix="workbook.")
-        cls.judge = judge.Judge(Sandbox(slots=1), Path(cls.folder.name, "judged"), harness.identity(chosen))
+        cls.judge = judge.Judge(Sandbox(slots=1), Path(cls.folder.name, "judged"), harness.identity(chosen), "a key")
         cls.weights = points.Weights()
 
     @classmethod
@@ -133,8 +157,9 @@ class Judged(unittest.TestCase):
                 each.make(home)
         handin = next(h for h in handins.collect(home)[0] if h.name == example.name)
         handins.read(handin)
-        file = handin.files[lesson.name]
-        said = command.nothing("unreadable", file.why) if file.text is None else judge.judge_file(self.judge, lesson, file.text)
+        file = handin.files.get(lesson.name) or handins.File(why=handin.why)
+        said = (command.nothing("unreadable" if handin.files else "missing", file.why) if file.text is None
+                else judge.judge_file(self.judge, lesson, file.text))
         return dict(said, points=self.weights.points(lesson, said))
 
     def test_each_example_comes_out_as_its_recipe_promises(self):

@@ -53,6 +53,21 @@ class OneFile(Tree):
         self.assertIn("is no source of a program", self.go(2, str(self.here)))
         self.assertIn("is no source of a program", self.go(2, "report"))
 
+    def test_a_file_of_ptx_is_listed_or_launched(self):
+        (self.here / "k.ptx").write_text("one\ntwo\nthree\n")
+        self.write("build/checks/ptx_file", PROGRAM.replace("$1", "$*"), True)
+        said = self.go(0, "k.ptx")
+        self.assertIn(f"| hello {self.here}/k.ptx\n", said)
+        self.assertIn('ARGS="--block 128 f32:1024 7"', said)
+        self.assertNotIn("0 findings", said)
+        self.report([{"id": "data-race", "severity": "error", "title": "two threads write", "ptx_line": 2}], launches=1)
+        said = self.go(1, "k.ptx", ARGS="--block 32 u32:8")
+        self.assertIn("k.ptx --block 32 u32:8", said)
+        self.assertIn(">    2 | two", said)
+        self.report(launches=1, thread_instructions=64)
+        self.assertIn("0 findings", self.go(0, "k.ptx", ARGS="--block 32"))
+        self.assertNotIn("findings", self.go(1, "k.ptx", program=2, ARGS="--blok"))
+
     def test_options_of_ones_own(self):
         self.go(0, FLAGS="-DN=8 -Iinclude -I more -std=c++20 -lz mine.o")
         for word in ("-DN=8", f"-I{self.here}/include", f"{self.here}/more", "-std=c++20"):

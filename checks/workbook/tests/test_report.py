@@ -81,6 +81,10 @@ class Report(Tree):
         said = self.text({"verdict": "wrong"}, output=output)
         self.assertIn("wrong numbers: 3 of 9 elements (zeros)\n  Nothing was stored.", said)
 
+    def test_numbers_of_a_later_launch(self):
+        said = "  result   right: 4 elements\n  time     1 ms\n  result   wrong: a later launch gave another result than the first (unstable)\n"
+        self.assertEqual(report.result_lines(said), ["a later launch gave another result than the first (unstable)"])
+
     def test_numbers_that_come_of_what_nobody_wrote(self):
         unwritten = dict(self.finding, id="uninitialised-read", severity="advice", title="a copy reads what nobody wrote")
         said = self.text({"verdict": "wrong"}, [unwritten], "  result   wrong: 3 of 9 elements (nan)\n    3 elements are NaN.\n    more\n")

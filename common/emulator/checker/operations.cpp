@@ -58,7 +58,7 @@ Operation Operations::issued(AsyncOp& op, WarpOrder& issuer, Ordering& order, ui
     o.row_bytes = op.map->row_bytes();
     o.rows = op.map->box_count(1);
     o.element_bytes = static_cast<uint8_t>(element_bytes(op.map->type));
-    o.flat = op.map->rows() == o.rows;
+    o.flat = !op.map->interleave && op.map->rows() == o.rows;
   }
   for (auto& d : destinations) o.bytes += d.bytes;
   if (!sources.empty()) o.from = sources[0].address;

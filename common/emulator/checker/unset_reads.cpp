@@ -36,6 +36,7 @@ Use use_of(const Instruction& text, const Inst& in) {
   }
   if (kLeaves.count(text.opcode)) return Use::leaves;
   if (text.opcode == "mma") return Use::each;
+  if (in.action == Action::wgmma) return Use::product;
   const bool combines =
       (text.opcode == "set" || text.opcode == "setp") && (has("and") || has("or") || has("xor"));
   if (combines || kCopies.count(text.opcode)) return Use::all;
@@ -47,7 +48,8 @@ struct Unit {
   uint32_t first = 0, last = 0;  // what it was decoded to; branches lead to the first
   Use use = Use::sets;
   Ref guard = kNoRef;
-  std::vector<Ref> sources, results;  // without the guard; of Use::each, as many of one as of the other
+  std::vector<Ref> sources, results;       // without the guard; of Use::each, as many of one as of the other
+  std::vector<std::vector<Ref>> operands;  // of a product: all it reads but the accumulators
   // Of the sources, those whose value can matter.
   const std::vector<Ref>& uses() const {
     static const std::vector<Ref> kNone;
@@ -96,6 +98,8 @@ class Function {
       complete(u);
       number(u.guard);
       for (Ref r : u.uses()) number(r);
+      for (const auto& operand : u.operands)
+        for (Ref r : operand) number(r);
       for (Ref r : u.results) number(r);
     }
   }
@@ -133,6 +137,34 @@ class Function {
     return *program_.sources[static_cast<size_t>(inst(u).source)];
   }
 
+  // d, a, b, c of mma; d and a of wgmma, beside descriptors and scale-d.
+  void complete_product(Unit& u) {
+    const Inst& in = inst(u);
+    const bool wgmma = u.use == Use::product;
+    auto next = in.extra->refs.begin();
+    const auto take = [&](size_t count) {
+      std::vector<Ref> registers;
+      for (; count > 0; --count, ++next) registers.push_back(is_register(*next) ? *next & kPlace : kNoRef);
+      return registers;
+    };
+    u.results = take(u.results.size());
+    const auto& operands = text(u).operands;
+    for (size_t i : {size_t{1}, size_t{2}})
+      if (operands[i].kind == Operand::Kind::vec) u.operands.push_back(take(operands[i].items.size()));
+    if (!wgmma) {
+      u.sources = take(u.results.size());
+      return;
+    }
+    for (Ref r : {in.a, in.b, in.c})
+      if (is_register(r)) u.operands.push_back({r & kPlace});
+    u.sources = may_accumulate(in) ? u.results : std::vector<Ref>();
+  }
+  // False where scale-d is the constant 0.
+  bool may_accumulate(const Inst& wgmma) const {
+    if (is_register(wgmma.c)) return true;
+    return program_.constants[(wgmma.c & kPlace)] != 0;
+  }
+
   void complete(Unit& u) {
     const Inst& in = inst(u);
     const auto source = static_cast<size_t>(in.source);
@@ -145,12 +177,7 @@ class Function {
       u.guard = in.guard & kPlace;
       u.sources.erase(std::find(u.sources.begin(), u.sources.end(), u.guard));
     }
-    if (u.use == Use::each) {  // d, a, b, c
-      const auto& refs = in.extra->refs;
-      u.results.assign(refs.begin(), refs.begin() + static_cast<std::ptrdiff_t>(u.results.size()));
-      u.sources.assign(refs.end() - static_cast<std::ptrdiff_t>(u.results.size()), refs.end());
-      for (Ref& r : u.sources) r = is_register(r) ? r : kNoRef;
-    }
+    if (u.use == Use::each || u.use == Use::product) complete_product(u);
     const std::string& opcode = text(u).opcode;
     const bool is_zero =
         (opcode == "xor" || opcode == "sub") && u.sources.size() == 2 && u.sources[0] == u.sources[1];
@@ -193,6 +220,8 @@ class Function {
         };
         use(u.guard);
         for (Ref r : u.uses()) use(r);
+        for (const auto& operand : u.operands)
+          for (Ref r : operand) use(r);
         if (inst(u).guard == kNoRef)
           for (Ref r : u.results) block.set.add(numbers_[r]);
       }
@@ -262,7 +291,9 @@ class Watch {
     std::set<Ref> used;
     for (const Unit& u : function_.units()) {
       used.insert(u.guard);
-      if (u.use == Use::leaves || u.use == Use::address) used.insert(u.sources.begin(), u.sources.end());
+      if (u.use == Use::leaves || u.use == Use::address || u.use == Use::product)
+        used.insert(u.sources.begin(), u.sources.end());
+      for (const auto& operand : u.operands) used.insert(operand.begin(), operand.end());
     }
     for (size_t before = 0; before != used.size();) {
       before = used.size();
@@ -283,6 +314,11 @@ class Watch {
     w.function = index_;
     w.begins = index_ != 0 && u.first == info_.entry;
     if (has(u.guard)) w.guard = static_cast<int32_t>(numbers_[u.guard]);
+    for (const auto& operand : u.operands) {
+      if (!std::all_of(operand.begin(), operand.end(), [&](Ref r) { return has(r); })) continue;
+      w.operands.emplace_back();
+      for (Ref r : operand) w.operands.back().push_back(numbers_[r]);
+    }
     if (w.use == Use::address && is_register(in.a)) {
       const auto base = std::find(sources.begin(), sources.end(), in.a & kPlace);
       if (base != sources.end()) {
@@ -315,8 +351,8 @@ class Watch {
     for (const Unit& u : function_.units()) {
       WatchedInst w = watched_inst(u);
       const bool stored = w.use == Use::address && !w.sources.empty() && !w.other_sources;
-      const bool matters =
-          w.guard >= 0 || !w.address.empty() || stored || (w.use == Use::leaves && !w.sources.empty());
+      const bool matters = w.guard >= 0 || !w.address.empty() || !w.operands.empty() || stored ||
+                           ((w.use == Use::leaves || w.use == Use::product) && !w.sources.empty());
       uses = uses || matters;
       if (matters || !w.results.empty() || w.begins) found.emplace_back(u.last, std::move(w));
     }
@@ -346,6 +382,8 @@ UnsetReads unset_reads(const Program& program) {
   for (uint32_t i = 0; i < program.functions.size(); ++i)
     unset::Watch(program, i, *std::upper_bound(entries.begin(), entries.end(), program.functions[i].entry))
         .look(&out);
+  out.only_kernel = std::all_of(out.watched.begin(), out.watched.end(),
+                                [](const WatchedInst& w) { return w.function == 0; });
   return out.watched.empty() ? UnsetReads() : out;
 }
 

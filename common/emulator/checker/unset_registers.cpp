@@ -1,5 +1,7 @@
 #include "emulator/checker/unset_registers.hpp"
 
+#include <algorithm>
+
 namespace emu::check {
 
 namespace {
@@ -75,6 +77,16 @@ void UnsetRegisterRule::on_instruction(Warp& w, const Inst& in) {
          "a predicate that nothing has set decides whether this is executed", frame.read_at[guard]);
   }
   if (in.guard != kNoRef) lanes &= w.predicate(in.guard);
+  for (const auto& operand : watched.operands) {
+    uint32_t unset = lanes;  // a fragment may have rows that nobody looks at
+    for (uint32_t r : operand) unset &= frame.unset[r];
+    tell(w, in, unset, "a product takes an operand from registers that nothing has set",
+         frame.read_at[operand[0]]);
+  }
+  if (watched.use == Use::product) {
+    multiplied(w, in, watched, frame, lanes);
+    return;
+  }
 
   if (watched.use == Use::each) {
     std::vector<uint32_t> unset;
@@ -102,6 +114,20 @@ void UnsetRegisterRule::on_instruction(Warp& w, const Inst& in) {
   for (uint32_t r : watched.results) set(frame, r, lanes, unset, read_at);
 }
 
+// D = A * B, or D = A * B + D.
+void UnsetRegisterRule::multiplied(Warp& w, const Inst& in, const WatchedInst& watched, Frame& frame,
+                                   uint32_t lanes) {
+  for (uint32_t r : watched.sources)
+    tell(w, in, frame.unset[r] & lanes & w.predicate(in.c),
+         "a product is added to accumulators that nothing has set", frame.read_at[r],
+         "set the accumulators to 0 before the first product, or give that one a scale-d of 0");
+  for (uint32_t r : watched.results) set(frame, r, lanes, 0, in.source);
+  // What has no value comes from what has none: once all have one, and no function begins, there is nothing left to see.
+  const bool done = reads_->only_kernel && std::all_of(frame.unset.begin(), frame.unset.end(),
+                                                       [](uint32_t unset) { return unset == 0; });
+  if (done) w.watchers.remove(*this);
+}
+
 // The register gets a result, in these lanes; `unset`: those of them in which it has no value.
 void UnsetRegisterRule::set(Frame& frame, uint32_t r, uint32_t lanes, uint32_t unset, int32_t read_at) {
   frame.unset[r] = (frame.unset[r] & ~lanes) | (unset & lanes);
@@ -109,7 +135,7 @@ void UnsetRegisterRule::set(Frame& frame, uint32_t r, uint32_t lanes, uint32_t u
 }
 
 void UnsetRegisterRule::tell(const Warp& w, const Inst& in, uint32_t lanes, const char* title,
-                             int32_t read_at) {
+                             int32_t read_at, const char* hint) {
   if (!lanes || !tell_.machine().findings.counting()) return;
   tell_.next_event();
   Finding f(Id::uninitialised_read);
@@ -119,7 +145,7 @@ void UnsetRegisterRule::tell(const Warp& w, const Inst& in, uint32_t lanes, cons
     f.why =
         "It comes from " + tell_.line(read_at).text() + ", which reads a register before anything sets it. ";
   f.why += "A register without a value holds what some other code has left in it.";
-  f.hint = "give the variable a value on every path that leads here";
+  f.hint = hint;
   tell_.tell_at(std::move(f), in.source, w.cta, w.index,
                 text(w.cta.text(), " warp ", w.index, " lane ", __builtin_ctz(lanes)));
 }

@@ -34,7 +34,9 @@ class UnsetRegisterRule : public Observer {
 
   Frame& frame_of(const Warp& w, uint32_t function);
   static void set(Frame& frame, uint32_t r, uint32_t lanes, uint32_t unset, int32_t read_at);
-  void tell(const Warp& w, const Inst& in, uint32_t lanes, const char* title, int32_t read_at);
+  void multiplied(Warp& w, const Inst& in, const WatchedInst& watched, Frame& frame, uint32_t lanes);
+  void tell(const Warp& w, const Inst& in, uint32_t lanes, const char* title, int32_t read_at,
+            const char* hint = "give the variable a value on every path that leads here");
 };
 
 }  // namespace emu::check

@@ -18,12 +18,12 @@ Flow refuse(Warp& w, const Inst& in, uint32_t mask) {
 }
 
 bool is_known(const Instruction& text) {
-  static const std::set<std::string> families = {"wmma", "multimem", "tex",   "tld4", "txq",
-                                                 "suld", "sust",     "sured", "suq"};
+  static const std::set<std::string> families = {"multimem", "tex",  "tld4",  "txq",
+                                                 "suld",     "sust", "sured", "suq"};
   // of families that others belong to: sparse, double and sub-byte matrices
   static const std::set<std::string> kinds = {"sp", "sp::ordered_metadata", "f64", "b1", "s4", "u4"};
   const auto any = [&](auto test) { return std::any_of(text.modifiers.begin(), text.modifiers.end(), test); };
-  if (text.opcode == "mma" || text.opcode == "wgmma")
+  if (text.opcode == "mma" || text.opcode == "wmma" || text.opcode == "wgmma")
     return any([](const std::string& m) { return kinds.count(m) != 0; });
   return families.count(text.opcode) != 0;
 }

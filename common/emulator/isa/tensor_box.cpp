@@ -142,10 +142,7 @@ void TensorBox::check(const At& at, const BoxPlace& place, bool writes) const {
             "encode the map with " +
                 std::string(place.im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled") +
                 ", or use the other mode of the instruction");
-  if (map.interleave)
-    invalid(at, "a copy uses an interleaved tensor map", "the emulator does not model interleaved tensors",
-            "encode the map with CU_TENSOR_MAP_INTERLEAVE_NONE");
-  const int64_t element = element_bytes(map.type);
+  const int64_t element = map.unit_bytes();
   const int32_t* start = place.start;
   // Hopper stops with an illegal instruction otherwise (recorded: refusals, im2col_refusals).
   if (start[0] * element % 16 != 0)
@@ -157,7 +154,7 @@ void TensorBox::check(const At& at, const BoxPlace& place, bool writes) const {
                  ", or move another dimension innermost");
   // A load may hang over every edge, a store only over the far ones (recorded: refusals).
   for (unsigned i = 0; writes && i < place.rank; ++i)
-    if (start[i] < 0 && !(place.im2col && i > 0 && i < place.rank - 1))
+    if (start[i] < 0 && !(place.im2col && is_pixel_dimension(i)))
       at.fault(Id::store_before_tensor,
                "the box of a store starts at element " + std::to_string(start[i]) + " of dimension " +
                    std::to_string(i) + ", before the tensor",
@@ -166,21 +163,27 @@ void TensorBox::check(const At& at, const BoxPlace& place, bool writes) const {
   if (place.im2col) check_pixels(at, place, writes);
 }
 
+bool TensorBox::is_pixel_dimension(unsigned i) const {
+  return i >= map.first_pixel_dimension() && i < map.end_of_pixel_dimensions();
+}
+
 // Hopper stops with an illegal instruction otherwise, whether or not a pixel outside would be copied (recorded: im2col_loads,
 // im2col_stores).
 void TensorBox::check_pixels(const At& at, const BoxPlace& place, bool writes) const {
-  for (unsigned i = 1; i < map.rank - 1; ++i) {
+  for (unsigned i = 0; i < map.rank; ++i) {
+    if (!is_pixel_dimension(i)) continue;
+    const unsigned corner = i - map.first_pixel_dimension();
     const std::string dimension = " in dimension " + std::to_string(i);
     const std::string box =
-        "from " + std::to_string(map.lower[i - 1]) + " to " + std::to_string(map.last_pixel(i));
-    if (writes && (map.lower[i - 1] < 0 || map.upper[i - 1] > 0))
+        "from " + std::to_string(map.first_pixel(i)) + " to " + std::to_string(map.last_pixel(i));
+    if (writes && (map.lower[corner] < 0 || map.upper[corner] > 0))
       at.fault(
           Id::pixel_outside_box,
           "a store in im2col mode has a box of pixels " + box + dimension +
               ", which leaves the tensor: its last is " + std::to_string(map.size[i] - 1),
           "a store or reduction takes a map whose box lies in the tensor, even when it writes no pixel outside",
           "encode another map for it, with a pixelBoxLowerCorner of 0 or more and a pixelBoxUpperCorner of 0 or less");
-    if (place.start[i] < map.lower[i - 1] || place.start[i] > map.last_pixel(i))
+    if (place.start[i] < map.first_pixel(i) || place.start[i] > map.last_pixel(i))
       at.fault(
           Id::pixel_outside_box,
           "a copy in im2col mode starts at pixel " + std::to_string(place.start[i]) + dimension +
@@ -201,18 +204,19 @@ void TensorBox::place(const At& at, const BoxPlace& place, bool writes) {
     place_rows(at, place, writes);
 }
 
+// Interleaved, a row is one piece.
 TensorBox::Span TensorBox::span(int64_t x, bool writes) const {
-  const int64_t element = element_bytes(map.type);
-  int64_t row_elements = static_cast<int64_t>(map.size[0]);
+  const int64_t unit = map.unit_bytes();
+  int64_t units = static_cast<int64_t>(map.size[0]);
   // A store writes whole 16-byte chunks: the end of a row is not cut inside one (recorded: tensor_store).
-  if (writes) row_elements = (row_elements * element + 15) / 16 * 16 / element;
-  return {x, std::max<int64_t>(0, -x), std::min<int64_t>(map.box[0], row_elements - x)};
+  if (writes) units = (units * unit + 15) / 16 * 16 / unit;
+  return {x, std::max<int64_t>(0, -x), std::min<int64_t>(map.interleave ? 1 : map.box[0], units - x)};
 }
 
 void TensorBox::add_row(const At& at, const Span& span, const int64_t* position, bool writes) {
-  const int64_t element = element_bytes(map.type);
+  const int64_t unit = map.unit_bytes();
   bool inside = span.first < span.last;
-  uint64_t address = map.address + static_cast<uint64_t>((span.x + span.first) * element);
+  uint64_t address = map.address + static_cast<uint64_t>((span.x + span.first) * unit);
   for (unsigned i = 1; i < map.rank; ++i) {
     inside = inside && position[i] >= 0 && position[i] < static_cast<int64_t>(map.size[i]);
     address += static_cast<uint64_t>(position[i]) * map.stride[i];
@@ -220,22 +224,24 @@ void TensorBox::add_row(const At& at, const Span& span, const int64_t* position,
   Row row;
   if (inside) {
     row.address = address;
-    row.skip = static_cast<uint32_t>(span.first * element);
-    row.count = static_cast<uint32_t>((span.last - span.first) * element);
+    row.skip = static_cast<uint32_t>(span.first * unit);
+    row.count = static_cast<uint32_t>((span.last - span.first) * unit);
     row.bytes = global_bytes(at, address, row.count, writes);
   }
   rows_.push_back(row);
 }
 
 void TensorBox::place_rows(const At& at, const BoxPlace& place, bool writes) {
-  const Span inside = span(place.start[0], writes);
+  const unsigned first = map.interleave ? 0 : 1;  // the dimension that rows follow each other in
+  Span inside = span(place.start[0], writes);
   uint32_t k[5] = {};
   for (uint32_t n = map.rows(); n > 0; --n) {
     int64_t position[5] = {};
-    for (unsigned i = 1; i < map.rank; ++i)
+    for (unsigned i = first; i < map.rank; ++i)
       position[i] = place.start[i] + static_cast<int64_t>(k[i]) * map.step[i];
+    if (map.interleave) inside = span(position[0], writes);
     add_row(at, inside, position, writes);
-    for (unsigned i = 1; i < 5; ++i) {
+    for (unsigned i = first; i < 5; ++i) {
       if (++k[i] < map.box_count(i)) break;
       k[i] = 0;
     }
@@ -246,19 +252,24 @@ void TensorBox::place_rows(const At& at, const BoxPlace& place, bool writes) {
 // then from its lower corner in the next image, until there are as many pixels as the map says. The offsets move what is read,
 // not the walk (PTX ISA 5.5.4).
 void TensorBox::place_pixels(const At& at, const BoxPlace& place, bool writes) {
-  const Span inside = span(place.start[0], writes);
-  const unsigned images = map.rank - 1;
+  const unsigned first = map.first_pixel_dimension(), end = map.end_of_pixel_dimensions(),
+                 images = map.rank - 1;
+  Span inside = span(place.start[0], writes);
   int64_t walk[5] = {};
   std::copy_n(place.start, map.rank, walk);
   for (uint32_t n = map.pixels; n > 0; --n) {
     int64_t position[5];
-    for (unsigned i = 1; i < map.rank; ++i) position[i] = walk[i] + (i < images ? place.offset[i - 1] : 0);
+    std::copy_n(walk, 5, position);
+    for (unsigned i = first; i < end; ++i) position[i] += place.offset[i - first];
+    if (map.interleave) inside = span(position[0], writes);
     add_row(at, inside, position, writes);
-    for (unsigned i = 1; i < map.rank; ++i) {
+    unsigned i = first;
+    for (; i < end; ++i) {
       walk[i] += map.step[i];
-      if (i == images || walk[i] <= map.last_pixel(i)) break;
-      walk[i] = map.lower[i - 1];
+      if (walk[i] <= map.last_pixel(i)) break;
+      walk[i] = map.first_pixel(i);
     }
+    if (i == end) walk[images] += map.step[images];
   }
 }
 

@@ -1,5 +1,5 @@
 // One box of a tensor, or one column of pixels: which bytes of global memory it is made of, and where they lie in shared
-// memory. A pixel takes the place of a box's row.
+// memory. A pixel, or a piece of an interleaved tensor, takes the place of a box's row.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +59,7 @@ struct TensorBox {
   std::vector<Row> rows_;
 
   void check(const At& at, const BoxPlace& place, bool writes) const;
+  bool is_pixel_dimension(unsigned i) const;
   void check_pixels(const At& at, const BoxPlace& place, bool writes) const;
   void place_rows(const At& at, const BoxPlace& place, bool writes);
   void place_pixels(const At& at, const BoxPlace& place, bool writes);

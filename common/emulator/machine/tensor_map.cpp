@@ -85,9 +85,10 @@ rules::TensorMapArguments TensorMap::arguments() const {
   return a;
 }
 
-// With a swizzle, every row takes a whole span, however small the inner box is (recorded: inner_box).
+// With a swizzle, every row takes a whole span, however small the inner box is (recorded: inner_box); interleaved pieces lie one
+// behind the other (recorded: interleaved).
 uint32_t TensorMap::row_pitch() const {
-  return swizzle == Swizzle::none ? row_bytes() : swizzle_span(swizzle);
+  return swizzle == Swizzle::none || interleave ? row_bytes() : swizzle_span(swizzle);
 }
 
 int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string* why, uint32_t allocation) {
@@ -101,7 +102,7 @@ int encode_tensor_map(void* map, const rules::TensorMapArguments& a, std::string
   for (unsigned i = 0; i < a.rank; ++i) {
     e.size_minus_1[i] = static_cast<uint32_t>(a.size[i] - 1);
     if (!a.im2col) e.box_minus_1[i] = static_cast<uint8_t>(a.box[i] - 1);
-    e.step[i] = static_cast<uint8_t>(i == 0 ? 1 : a.element_stride[i]);
+    e.step[i] = static_cast<uint8_t>(i == 0 && !a.interleave ? 1 : a.element_stride[i]);
     if (i + 1 < a.rank) e.stride[i] = a.stride_bytes[i];
   }
   if (a.im2col) {
@@ -209,7 +210,7 @@ int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint
       break;
     case MapField::element_stride:
       if (r.dimension_below(5) && r.in_range("element_stride", 1, rules::kMaxElementStride))
-        e.step[dimension] = dimension == 0 ? 1 : byte;
+        e.step[dimension] = dimension == 0 && !e.interleave ? 1 : byte;
       break;
     case MapField::elemtype:
       if (r.in_range("elemtype", 0, 12)) {
@@ -221,6 +222,7 @@ int replace_tensor_map_field(void* map, MapField field, unsigned dimension, uint
       break;
     case MapField::interleave_layout:
       if (r.in_range("interleave_layout", 0, 2)) e.interleave = byte;
+      if (!e.interleave) e.step[0] = 1;
       break;
     case MapField::swizzle_mode:
       if (r.in_range("swizzle_mode", 0, 3)) e.swizzle = byte;
@@ -252,13 +254,14 @@ bool decode_tensor_map(const std::byte* bytes, TensorMap* out) {
     out->size[i] = used ? uint64_t{e.size_minus_1[i]} + 1 : 1;
     out->box[i] = used ? e.box_minus_1[i] + 1u : 1;
     out->step[i] = used ? e.step[i] : 1;
-    out->stride[i] = i == 0 ? element_bytes(out->type) : used ? e.stride[i - 1] : 0;
+    out->stride[i] = i && used ? e.stride[i - 1] : 0;
   }
+  out->interleave = e.interleave;
+  out->stride[0] = out->unit_bytes();
   out->im2col = e.im2col;
   std::copy_n(e.lower, 3, out->lower);
   std::copy_n(e.upper, 3, out->upper);
   out->pixels = e.pixels_minus_1 + 1u;
-  out->interleave = e.interleave;
   out->swizzle = static_cast<Swizzle>(e.swizzle);
   out->l2_promotion = e.l2_promotion;
   out->nan_fill = e.nan_fill;

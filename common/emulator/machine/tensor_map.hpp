@@ -49,26 +49,42 @@ struct TensorMap {
   bool im2col =
       false;  // for copies in im2col mode: a number of pixels, in the order of a box in W, H, D, then N
   int lower[3] =
-      {};  // of that box, by dimension - 1: its first pixel, and how far from the tensor's last its last is
+      {};  // of that box, from first_pixel_dimension() on: its first pixel, and how far from the tensor's last its last is
   int upper[3] = {};
   uint32_t pixels = 1;
-  uint8_t interleave = 0;  // 0 none, 1 16B, 2 32B; copies refuse it
+  uint8_t interleave =
+      0;  // 0 none; 1 16B, 2 32B: dimension 0 counts pieces of so many bytes, the last but one slices of channels
   Swizzle swizzle = Swizzle::none;
   uint8_t l2_promotion = 0;  // performance only
   bool nan_fill = false;     // what lies outside is the out-of-bounds NaN, not zero
   bool edited = false;       // fields were replaced since it was encoded
   uint32_t allocation = 0;   // Allocation::serial of the memory that it was encoded for; 0: not known
 
-  // Elements that one copy moves along dimension i. Without interleave, dimension 0 has no traversal stride.
-  uint32_t box_count(unsigned i) const { return i == 0 ? box[0] : (box[i] + step[i] - 1) / step[i]; }
-  uint32_t row_bytes() const { return box[0] * element_bytes(type); }
+  // What one copy moves along dimension i: elements, of an interleaved map pieces and one slice, however large the box is there
+  // (recorded: interleaved). Without interleave, dimension 0 has no traversal stride.
+  uint32_t box_count(unsigned i) const {
+    if (interleave ? i == slice_dimension() : i == 0) return interleave ? 1 : box[0];
+    return (box[i] + step[i] - 1) / step[i];
+  }
+  // Bytes of what dimension 0 counts: an element, or an interleaved map's piece.
+  uint32_t unit_bytes() const { return interleave ? 8u << interleave : element_bytes(type); }
+  unsigned slice_dimension() const { return rank - 2; }
+  // What lies together in global memory: of an interleaved map a piece.
+  uint32_t row_bytes() const { return interleave ? unit_bytes() : box[0] * unit_bytes(); }
   // From one row of the tile to the next in shared memory.
   uint32_t row_pitch() const;
   uint32_t rows() const {
-    return im2col ? pixels : box_count(1) * box_count(2) * box_count(3) * box_count(4);
+    if (im2col) return pixels;
+    return (interleave ? box_count(0) : 1) * box_count(1) * box_count(2) * box_count(3) * box_count(4);
   }
-  // The last pixel of the box along dimension i.
-  int64_t last_pixel(unsigned i) const { return static_cast<int64_t>(size[i]) - 1 + upper[i - 1]; }
+  // Images: W, H and D are the dimensions from the first to before the end; N is the last.
+  unsigned first_pixel_dimension() const { return interleave ? 0 : 1; }
+  unsigned end_of_pixel_dimensions() const { return first_pixel_dimension() + rank - 2; }
+  // The box's first and last pixel along dimension i.
+  int64_t first_pixel(unsigned i) const { return lower[i - first_pixel_dimension()]; }
+  int64_t last_pixel(unsigned i) const {
+    return static_cast<int64_t>(size[i]) - 1 + upper[i - first_pixel_dimension()];
+  }
   rules::TensorMapArguments arguments() const;  // as the driver's call would be given them
   // Bytes of the whole tile: what a load adds to its mbarrier's completed bytes, clipped or not.
   uint32_t tile_bytes() const { return rows() * row_bytes(); }

@@ -106,10 +106,10 @@ bool matches(const Pattern& p, const std::vector<std::string>& mods, std::vector
 const std::vector<Form>& all_forms() {
   static const std::vector<Form> forms = [] {
     std::vector<Form> all;
-    for (auto family :
-         {control_forms, move_forms, integer_forms, bit_forms, float_forms, half_forms, convert_forms,
-          compare_forms, atomic_forms, warp_forms, barrier_forms, mbarrier_forms, fence_forms, cp_async_forms,
-          cp_async_bulk_forms, tensormap_forms, st_async_forms, matrix_forms, wgmma_forms})
+    for (auto family : {control_forms,   move_forms,     integer_forms, bit_forms,      float_forms,
+                        half_forms,      convert_forms,  compare_forms, atomic_forms,   warp_forms,
+                        barrier_forms,   mbarrier_forms, fence_forms,   cp_async_forms, cp_async_bulk_forms,
+                        tensormap_forms, st_async_forms, matrix_forms,  wmma_forms,     wgmma_forms})
       for (const Form& f : family()) all.push_back(f);
     return all;
   }();

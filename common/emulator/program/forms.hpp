@@ -93,6 +93,7 @@ std::vector<Form> cp_async_bulk_forms();
 std::vector<Form> tensormap_forms();
 std::vector<Form> st_async_forms();  // and red.async
 std::vector<Form> matrix_forms();    // ldmatrix, stmatrix, movmatrix
+std::vector<Form> wmma_forms();
 std::vector<Form> wgmma_forms();
 
 // An instruction that no row matches, of a family that is known: executing it is an error. False: it is not known.

@@ -287,6 +287,7 @@ Instruction Parser::parse_instruction() {
     begin = dot + 1;
   }
   if (!is(";")) {
+    in.operands.reserve(4);
     do {
       // (a, b) is a list in a call, and else a constant expression
       const bool list = in.opcode == "call" && accept("(");

@@ -1,6 +1,7 @@
 #include "emulator/ptx/lexer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cmath>
@@ -20,8 +21,14 @@ bool starts_word(char c) {
   const char letter = static_cast<char>(c | 0x20);
   return (letter >= 'a' && letter <= 'z') || c == '_' || c == '$' || c == '%' || c == '.';
 }
+// Whether each character may be in a word; asked of every one of a text.
+const std::array<bool, 256> kInWord = [] {
+  std::array<bool, 256> in = {};
+  for (int c = 0; c < 256; ++c) in[c] = starts_word(static_cast<char>(c)) || is_digit(static_cast<char>(c));
+  return in;
+}();
 bool in_word(char c) {
-  return starts_word(c) || is_digit(c);
+  return kInWord[static_cast<unsigned char>(c)];
 }
 size_t digits(const std::string& text, size_t begin, const char* allowed) {
   return std::min(text.find_first_not_of(allowed, begin), text.size()) - begin;
@@ -32,7 +39,7 @@ bool in_number(char c) {
   return in_word(c) || c == '+' || c == '-';
 }
 
-constexpr size_t kLongestNumber = 400;
+constexpr size_t kLongestNumber = 400, kMostDigits = 18;  // of a decimal number that surely fits into 63 bits
 constexpr const char *kDecimal = "0123456789", *kHex = "0123456789abcdefABCDEF";
 
 // 0[fF] and 8, 0[dD] and 16 hexadecimal digits; a decimal number with a point or an exponent. Returns its length, 0 when
@@ -121,11 +128,12 @@ std::string unescaped(const std::string& literal) {
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines(1);  // index 0 unused: line numbers start at 1
+  const bool zeros = text.find('\0') != std::string::npos;
   lines.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 2);
   for (size_t begin = 0, end; begin <= text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     std::string& line = lines.emplace_back(text, begin, end - begin);
-    line.erase(std::remove(line.begin(), line.end(), '\0'), line.end());
+    if (zeros) line.erase(std::remove(line.begin(), line.end(), '\0'), line.end());
   }
   return lines;
 }
@@ -155,10 +163,10 @@ class Lexer {
   std::vector<Token> all() {
     std::vector<Token> tokens;
     tokens.reserve(text_.size() / 4);
-    for (skip_blanks(); at(i_); skip_blanks()) tokens.push_back(next());
+    for (skip_blanks(); at(i_); skip_blanks()) next(&tokens.emplace_back());
     Token end;
     end.line = line_;
-    tokens.push_back(end);
+    tokens.push_back(std::move(end));
     return tokens;
   }
 
@@ -190,8 +198,8 @@ class Lexer {
     while (i_ < end + 2) step();
   }
 
-  Token next() {
-    Token t;
+  void next(Token* token) {
+    Token& t = *token;
     t.line = line_;
     t.column = column();
     const char c = at(i_);
@@ -201,18 +209,17 @@ class Lexer {
       read_number_token(&t);
     } else if (starts_word(c) && !remainder) {
       t.kind = Token::Kind::word;
-      t.text = text_.substr(i_, word_length());
+      t.text.assign(text_, i_, word_length());
       i_ += t.text.size();
     } else if (c == '"') {
       read_string(&t);
     } else if (remainder || std::strchr("{}[]()<>,;:@!|+-=&*/~^?", c)) {
       t.kind = Token::Kind::punct;
-      t.text = std::string(1, c);
+      t.text.assign(1, c);
       ++i_;
     } else {
       syntax_error(lines_, line_, t.column, "unexpected character " + shown(c));
     }
-    return t;
   }
 
   // ".reg.b32" is two words, "shared::cta" one.
@@ -229,7 +236,22 @@ class Lexer {
     }
     return end - i_;
   }
+  // Most numbers are plain decimal ones.
+  bool read_plain_number(Token* t) {
+    size_t end = i_;
+    uint64_t value = 0;
+    for (; is_digit(at(end)) && end - i_ < kMostDigits; ++end)
+      value = value * 10 + static_cast<uint64_t>(at(end) - '0');
+    const bool octal = at(i_) == '0' && end - i_ > 1;
+    if (end == i_ || in_word(at(end)) || octal) return false;
+    t->kind = Token::Kind::integer;
+    t->bits = value;
+    t->text.assign(text_, i_, end - i_);
+    i_ = end;
+    return true;
+  }
   void read_number_token(Token* t) {
+    if (read_plain_number(t)) return;
     const size_t end = std::find_if_not(text_.begin() + i_, text_.end(), in_number) - text_.begin();
     const size_t bytes = read_number(text_.substr(i_, std::min(end - i_, kLongestNumber)), t);
     if (bytes == 0 || in_word(at(i_ + bytes)))

@@ -124,8 +124,14 @@ void Parser::parse_section() {
 }
 
 void Parser::resolve_function_names() {
+  std::unordered_map<std::string, std::string> known;  // a few functions are inlined in many places
   for (Loc& loc : module.locs) {
     if (loc.function.empty()) continue;
+    std::string& name = known[loc.function];
+    if (!name.empty()) {
+      loc.function = name;
+      continue;
+    }
     size_t plus = loc.function.find('+');
     std::string text = debug_strings_[loc.function.substr(0, plus)];
     if (plus != std::string::npos) {
@@ -135,8 +141,9 @@ void Parser::resolve_function_names() {
     text = text.c_str();  // up to the NUL
     int status = 0;
     char* plain = abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status);
-    loc.function = status == 0 && plain ? plain : text;
+    name = status == 0 && plain ? plain : text;
     std::free(plain);
+    loc.function = name;
   }
 }
 

@@ -31,7 +31,10 @@ class Parser {
     return tokens_[i < tokens_.size() ? i : tokens_.size() - 1];
   }
   const Token& next();
-  bool is(const char* text) const { return peek().kind != Token::Kind::string && peek().text == text; }
+  bool is(const char* text) const {
+    const Token& t = peek();  // its first character tells most tokens from most texts
+    return t.text[0] == text[0] && t.kind != Token::Kind::string && t.text == text;
+  }
   bool accept(const char* text);
   void expect(const char* text);
   std::string word(const char* what);

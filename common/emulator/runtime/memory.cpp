@@ -1,5 +1,6 @@
 // Device, pinned and managed memory.
 #include <fstream>
+#include <list>
 
 #include "emulator/checker/checker.hpp"
 #include "emulator/runtime/context.hpp"
@@ -79,6 +80,20 @@ cudaError_t release(Context& context, void* pointer) {
   return cudaSuccess;
 }
 
+// Pools that a program makes are names: all memory is the device's.
+struct Pool {};
+std::list<Pool>& own_pools() {
+  static std::list<Pool> pools;
+  return pools;
+}
+cudaMemPool_t current_pool = nullptr;  // null: the default one
+bool valid_pool(cudaMemPool_t pool) {
+  if (pool == default_pool()) return true;
+  for (Pool& p : own_pools())
+    if (reinterpret_cast<cudaMemPool_t>(&p) == pool) return true;
+  return false;
+}
+
 }  // namespace
 
 void emu::runtime::release_allocation(emu::GlobalMemory& memory, const emu::Allocation& a) {
@@ -132,7 +147,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
 
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return device_call([&](Context& c) {
-    if (!valid_stream(stream) || pool != default_pool()) return cudaErrorInvalidResourceHandle;
+    if (!valid_stream(stream) || !valid_pool(pool)) return cudaErrorInvalidResourceHandle;
     return allocate(c, pointer, bytes, "cudaMallocFromPoolAsync");
   });
 }
@@ -265,7 +280,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   });
 }
 
-// ---- the default memory pool; frees give memory back at once, so there is nothing to trim or tune
+// ---- memory pools; frees give memory back at once, so there is nothing to trim or tune
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return host_call([&](Context&) {
@@ -277,23 +292,90 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return cudaDeviceGetDefaultMemPool(pool, device);
+  const cudaError_t asked = cudaDeviceGetDefaultMemPool(pool, device);
+  if (asked == cudaSuccess && current_pool) *pool = current_pool;
+  return asked;
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  return host_call([&](Context&) {
+    if (!pool || !properties || properties->allocType != cudaMemAllocationTypePinned)
+      return cudaErrorInvalidValue;
+    if (properties->location.type != cudaMemLocationTypeDevice || properties->location.id != 0)
+      return cudaErrorInvalidDevice;
+    own_pools().emplace_back();
+    *pool = reinterpret_cast<cudaMemPool_t>(&own_pools().back());
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  return host_call([&](Context&) {
+    if (pool == default_pool() || !valid_pool(pool)) return cudaErrorInvalidValue;
+    if (current_pool == pool) current_pool = nullptr;
+    own_pools().remove_if(
+        [&](const Pool& p) { return reinterpret_cast<cudaMemPool_t>(const_cast<Pool*>(&p)) == pool; });
+    return cudaSuccess;
+  });
+}
+
+// There is one device, and it has access.
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, size_t count) {
+  return host_call([&](Context&) {
+    if (!valid_pool(pool) || (count && !access)) return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; ++i)
+      if (access[i].location.id != 0) return cudaErrorInvalidDevice;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
+  return host_call([&](Context&) {
+    if (!flags || !location || !valid_pool(pool)) return cudaErrorInvalidValue;
+    *flags = location->id == 0 ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  return device_call([&](Context& c) {
+    if (!valid_pool(pool) || !value) return cudaErrorInvalidValue;
+    switch (attribute) {
+      case cudaMemPoolReuseFollowEventDependencies:
+      case cudaMemPoolReuseAllowOpportunistic:
+      case cudaMemPoolReuseAllowInternalDependencies:
+        *static_cast<int*>(value) = 1;
+        return cudaSuccess;
+      case cudaMemPoolAttrReleaseThreshold:
+        *static_cast<uint64_t*>(value) = 0;
+        return cudaSuccess;
+      case cudaMemPoolAttrReservedMemCurrent:
+      case cudaMemPoolAttrReservedMemHigh:
+      case cudaMemPoolAttrUsedMemCurrent:
+      case cudaMemPoolAttrUsedMemHigh:
+        *static_cast<uint64_t*>(value) = c.memory().bytes_in_use();
+        return cudaSuccess;
+      default:
+        return cudaErrorInvalidValue;
+    }
+  });
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
   return host_call([&](Context&) {
     if (device != 0) return cudaErrorInvalidDevice;
-    return pool == default_pool() ? cudaSuccess : cudaErrorInvalidValue;
+    if (!valid_pool(pool)) return cudaErrorInvalidValue;
+    current_pool = pool;
+    return cudaSuccess;
   });
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return host_call([&](Context&) { return pool == default_pool() ? cudaSuccess : cudaErrorInvalidValue; });
+  return host_call([&](Context&) { return valid_pool(pool) ? cudaSuccess : cudaErrorInvalidValue; });
 }
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   return host_call([&](Context&) {
-    if (pool != default_pool() || !value) return cudaErrorInvalidValue;
+    if (!valid_pool(pool) || !value) return cudaErrorInvalidValue;
     switch (attribute) {
       case cudaMemPoolReuseFollowEventDependencies:
       case cudaMemPoolReuseAllowOpportunistic:

@@ -1,4 +1,5 @@
 // Streams and events. Every call does its work before it returns, so nothing is ever pending; times are the host's.
+#include <cstring>
 #include <map>
 
 #include "emulator/runtime/context.hpp"
@@ -125,6 +126,23 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
   return with_stream(stream, [&](const Stream& s) { return id && (*id = s.id, true); });
 }
 
+// Windows of the L2 cache and the like change no result.
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+  return with_stream(stream, [&](const Stream&) { return value != nullptr; });
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
+                                   cudaStreamAttrValue* value) {
+  return with_stream(stream, [&](const Stream& s) {
+    if (!value) return false;
+    std::memset(value, 0, sizeof *value);
+    if (attribute == cudaLaunchAttributePriority) value->priority = s.priority;
+    return true;
+  });
+}
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  return valid_stream(to) && valid_stream(from) ? cudaSuccess : remember(cudaErrorInvalidResourceHandle);
+}
+
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return host_call([&](Context&) {
     if (least) *least = kLeastPriority;
@@ -236,6 +254,9 @@ EMU_PER_THREAD(cudaStreamSynchronize, _ptsz)
 EMU_PER_THREAD(cudaStreamQuery, _ptsz)
 EMU_PER_THREAD(cudaStreamWaitEvent, _ptsz)
 EMU_PER_THREAD(cudaStreamGetPriority, _ptsz)
+EMU_PER_THREAD(cudaStreamSetAttribute, _ptsz)
+EMU_PER_THREAD(cudaStreamGetAttribute, _ptsz)
+EMU_PER_THREAD(cudaStreamCopyAttributes, _ptsz)
 EMU_PER_THREAD(cudaStreamGetFlags, _ptsz)
 EMU_PER_THREAD(cudaStreamGetId, _ptsz)
 EMU_PER_THREAD(cudaLaunchHostFunc, _ptsz)
