@@ -1,4 +1,5 @@
-// setmaxnreg.dec gives registers back, setmaxnreg.inc takes some (PTX ISA 9.7.19.5): each from what the warp has.
+// setmaxnreg.dec gives registers back: it names fewer than the warp has (PTX ISA 9.7.19.5). What .inc to fewer does, the manual does
+// not say, and an H200 takes it.
 #pragma once
 
 #include "emulator/checker/teller.hpp"

@@ -228,10 +228,9 @@ constexpr FindingId kTable[] = {
      "ldmatrix, stmatrix and mma are executed by whole warps",
      "9.7.14.5"},
     {Id::register_count, "register-count", kThreads,
-     "setmaxnreg.dec names more registers than a warp has, or setmaxnreg.inc fewer",
-     "setmaxnreg.dec lowers the registers of a thread to the number that it names, setmaxnreg.inc raises them to it",
-     "9.7.19.5: setmaxnreg", Grade::error, Grade::error_in_lessons,
-     "setmaxnreg.inc names fewer registers: ptxas takes it, and refuses the other (C7406)"},
+     "setmaxnreg.dec names more registers than a warp has",
+     "setmaxnreg.dec lowers the registers of a thread to the number that it names",
+     "9.7.19.5: setmaxnreg"},
     {Id::missing_grid_wait, "missing-grid-wait", kThreads,
      "a thread or copy uses what the grid in front writes, or writes what that one reads, without "
      "griddepcontrol.wait",
