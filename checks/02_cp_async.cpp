@@ -15,6 +15,14 @@ TEST_CASE("every 16 bytes of a tile are one cp.async, and none passes through re
   expect_stat(run, "global.load.bytes", 0, "a thread loads nothing itself");
 }
 
+TEST_CASE("a tile is one group of copies, also the empty ones behind the last tile") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(1, 1, 8), {}, "late"});
+  const double tiles = run.k_tiles() + run.tile().stages - 1;
+  expect_stat(run, "cp_async.groups", tiles * run.consumer_threads() / 32,
+              "wait_group counts groups, and so a warp commits one for each tile, A and B together");
+}
+
 TEST_CASE("copies run ahead of the product: kStages - 2 tiles behind the one that is waited for") {
   NEEDS_EMULATOR();
   const LessonRun& run = run_right({tile().tiles(1, 1, 8), {}, "late"});

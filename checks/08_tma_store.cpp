@@ -15,6 +15,13 @@ TEST_CASE("no thread stores to global memory: the result leaves by tensor copies
   }
 }
 
+TEST_CASE("a store is read from one place while the next block is staged in the other") {
+  NEEDS_EMULATOR();
+  const LessonRun& run = run_right({tile().tiles(2, 2, 4)});
+  expect_stat(run, "stores.groups_ahead", 1,
+              "one store stays in flight behind the next: a warp waits for the one before last only");
+}
+
 TEST_SUITE("project") {
   TEST_CASE("one thread loads, and one of each consumer warp stores boxes of 16 x 64") {
     NEEDS_EMULATOR();

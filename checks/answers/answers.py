@@ -6,8 +6,9 @@ checks/answers/NN_name.txt holds the answers to solutions/NN_name.cu, in blocks 
   about   the blank, and what is wrong with the answer
   - OLD   lines of the solution; blanks around a line do not count, nor what comes after OLD on it. They occur once.
   + NEW   what stands there instead
-  expect  ID at "TEXT" | ID at "TEXT" ...: the one error has such an id at a source line that holds TEXT; 'numbers' or
-          'numbers KIND': no error, and wrong numbers, of that kind
+  expect  ID at "TEXT" | ID at "TEXT" ...: the one error has such an id at a source line that holds TEXT; 'advice' in front of
+          it: right numbers and no error, and this advice, which fails a lesson's check; 'numbers' or 'numbers KIND': no
+          error, and wrong numbers, of that kind
   says    "WORDS" | "WORDS": some of these occur in what is said of it; several 'says' must all hold
   with    "TEXT": a line that takes part in the finding holds TEXT
   run     arguments of the program; optional
@@ -107,11 +108,16 @@ def built(answer, text, name):
     return make(source, source.with_suffix(".emu"), "emu", (answer.program.source, answer.program.built), text)
 
 
-def words_of(done):
+def told(answer, done):
+    """The findings that count: errors, or the advice that is expected."""
+    return done.findings if answer.expect.startswith("advice ") and not done.errors else done.errors
+
+
+def words_of(findings, done):
     """What a person reads of the finding, without what its rule says in general."""
-    if not done.errors:
+    if not findings:
         return done.output
-    f = done.errors[0]
+    f = findings[0]
     related = [r["what"] for r in f.get("related", [])]
     return "\n".join([f["title"], f["where"], f["state"], f["why"], f["try"], *related])
 
@@ -123,22 +129,23 @@ def lines_of(finding):
 
 def missing(answer, done):
     """What is not as the table asks for; '' where the cause is named."""
+    findings = told(answer, done)
     if answer.expect.startswith("numbers"):
         kind = answer.expect[8:]
         if done.errors or done.verdict != "wrong" or (kind and bugs.kind_of_numbers(done) != kind):
             return f"expected {answer.expect}, came out {bugs.describe(done)}"
     else:
-        places = [p for p in answer.expect.split(" | ") if p != "numbers"]
-        met = [bugs.parse_expectation(answer.name, p).meets(done.errors[0]) for p in places] if done.errors else []
+        places = [p for p in answer.expect.replace("advice ", "").split(" | ") if p != "numbers"]
+        met = [bugs.parse_expectation(answer.name, p).meets(findings[0]) for p in places] if findings else []
         numbers = "numbers" in answer.expect.split(" | ") and not done.errors and done.verdict == "wrong"
         if not any(met) and not numbers:
             return f"expected {answer.expect}, came out {bugs.describe(done)}"
-    said = words_of(done)
+    said = words_of(findings, done)
     for choices in answer.says:
         if not any(words in said for words in choices):
             return "it does not say " + " or ".join(f'"{w}"' for w in choices)
-    for text in answer.lines if done.errors else []:
-        if not any(text in line for line in lines_of(done.errors[0])):
+    for text in answer.lines if findings else []:
+        if not any(text in line for line in lines_of(findings[0])):
             return f'no line with "{text}" takes part'
     return ""
 

@@ -64,6 +64,8 @@ struct Kernel {
   };  // the descriptor's step along K
   bool swap_matrices = false, keep_accumulators = false, fill = true, transpose_a = false;
   bool exchange_quarters = false;  // of 16 x 16 elements of C
+  bool lane_pairs = false;         // lane l stands for row l / 2 and half l % 2
+  bool half_chunks = false;        // 8 of 16 bytes are copied
   double stride_a = 1;
   bool transposed_b = false;
   int more_tiles = 0;
@@ -88,7 +90,7 @@ std::vector<uint16_t> run(const World& w, const Kernel& kernel) {
                                 ? static_cast<size_t>(col) * rows + row
                                 : static_cast<size_t>(row * stride * s.k) + col;
         to[r * kPitch + place(r, k / 8) * 8 + k % 8] =
-            inside && flat < from.size() ? from[flat] : uint16_t{0};
+            inside && flat < from.size() && !(kernel.half_chunks && k % 8 >= 4) ? from[flat] : uint16_t{0};
       }
   };
   // What the tensor core reads: rows and steps along K as the descriptor names them, the swizzle undone.
@@ -123,8 +125,13 @@ std::vector<uint16_t> run(const World& w, const Kernel& kernel) {
       for (int r = 0; r < s.bm; ++r)
         for (int j = 0; j < s.bn; ++j) {
           const int block = j / 64 * 64, chunk = kernel.write_c(r, j % 64 / 8);
-          const int up = kernel.exchange_quarters ? (r & ~8) | (j & 8) : r;
-          const int left = kernel.exchange_quarters ? (j & ~8) | (r & 8) : j;
+          const int lane = r % 16 * 2 + j / 8 % 2;
+          const int up = kernel.exchange_quarters ? (r & ~8) | (j & 8)
+                         : kernel.lane_pairs      ? (r & ~15) | lane % 16
+                                                  : r;
+          const int left = kernel.exchange_quarters ? (j & ~8) | (r & 8)
+                           : kernel.lane_pairs      ? (j & ~8) | lane / 16 * 8
+                                                    : j;
           out[r * s.bn + block + (chunk ^ r % 8) * 8 + j % 8] = acc[up * s.bn + left];
         }
       const std::pair<int, int> tile = kernel.tile_at(row0, col0), at = kernel.c_at(tile.first, tile.second);
@@ -220,6 +227,22 @@ const Row kMistakes[] = {
      [](Kernel& k) { k.write_b = [](int r, int c) { return c ^ r % 2; }; }},
     {"b-swizzle-row-shift", "rows counted from 1", true,
      [](Kernel& k) { k.write_b = [](int r, int c) { return c ^ (r + 1) % 8; }; }},
+    {"ab-chunks-misplaced", "chunk (c + r) % 8 in the stores of A and B", true,
+     [](Kernel& k) { k.write_a = k.write_b = [](int r, int c) { return (c + r) % 8; }; }},
+    {"a-chunks-misplaced", "r / 8 % 8 for r % 8", false,
+     [](Kernel& k) { k.write_a = [](int r, int c) { return c ^ r / 8 % 8; }; }},
+    {"ab-rows-misplaced", "the row permuted where the chunk should be", true,
+     [](Kernel& k) {
+       k.write_a = k.write_b = [](int r, int c) { return (r / 8 * 8 + (r ^ c) % 8 - r) * 8 + c; };
+     }},
+    {"b-chunks-in-columns", "column by column", false,
+     [](Kernel& k) { k.write_b = [](int r, int c) { return c * 256 + r - r * 8; }; }},
+    {"a-chunk-cut", "8 bytes for 8 elements", true, [](Kernel& k) { k.half_chunks = true; }},
+    {"a-rows-shifted", "64 elements for 64 rows", true,
+     [](Kernel& k) { k.read_a = [](int r) { return r < 64 ? r : r - 63; }; }},
+    {"output-chunks-misplaced", "chunk (c + r) % 8 in the tile of C", false,
+     [](Kernel& k) { k.write_c = [](int r, int c) { return (c + r) % 8; }; }},
+    {"output-rows-misplaced", "row lane / 2, half lane % 2", true, [](Kernel& k) { k.lane_pairs = true; }},
     {"output-chunks-permuted", "no swizzle in the tile of C", false,
      [](Kernel& k) { k.write_c = [](int, int c) { return c; }; }},
     {"output-swizzle-of-64-bytes", "row % 4 in the tile of C", true,

@@ -20,6 +20,10 @@ def refusal(error, source):
 
 def remarks(said, source):
     """Right results, lost speed: what ptxas remarks of a student's kernel, with the line where it can be told."""
+    refused = re.search(r"^ptxas .*?(?:error|fatal) *: *(.*)$", said, re.M)
+    if refused:
+        return [colour("right, but ptxas refuses the program for a GPU", YELLOW), "", paragraph("why", refused[1]),
+                paragraph("try", "make it what the GPU's assembler takes: the emulator runs the PTX in front of it")]
     found = dict(REMARK.findall(said))
     if not found:
         return []

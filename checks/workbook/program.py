@@ -194,6 +194,27 @@ def without_device_code(text, source):
     return f'#line 1 "{source}"\n' + "".join(kept) + text[last:]
 
 
+def device_part(text):
+    """The text to the end of its last function that is device code: PTX follows from it, and from which kernels the rest names.
+    All of the text where that cannot be told."""
+    places = [m for m in PIECE.finditer(text) if not m[0].startswith(("//", "/*"))]
+    pieces, last = [m[0] for m in places], None
+    for at, piece in enumerate(pieces):
+        if piece in ("__global__", "__device__"):
+            last = at
+    end = signature_end(pieces, last) if last is not None else None
+    if not end:
+        return text
+    cut = places[skip_braces(pieces, end) - 1].end()
+    return text if re.search(r"template\s*<\s*>|^\s*#", text[cut:], re.M) else text[:cut]
+
+
+def host_part(host_source):
+    """What the host object follows from: its source, without the empty lines that stand for device code, unless it may ask for a
+    line's number."""
+    return host_source if re.search(r"__LINE__|\bassert\b|TODO_OPEN", host_source) else re.sub(r"\{\n+\}", "{}", host_source)
+
+
 def make_halves(source, out, text, more, libraries):
     """Compiles device code and host code at the same time, each without the other, and writes the program at `out`. False: the
     host code cannot be compiled so; then nothing is there."""
@@ -202,13 +223,16 @@ def make_halves(source, out, text, more, libraries):
     if not half.exists() or load_text(half) != host_source:
         save_text(half, host_source)
     with ThreadPoolExecutor(2) as pool:
-        device = pool.submit(compile_file, source, out.with_suffix(".ptx"), "emu", text, more)
-        host = pool.submit(compile_file, half, half.with_suffix(".o"), "emu", host_source, more)
-        ptx = device.result()  # its compiler has seen all of the source
+        device = pool.submit(compile_file, source, out.with_suffix(".ptx"), "emu", device_part(text), more)
+        host = pool.submit(compile_file, half, half.with_suffix(".o"), "emu", host_part(host_source), more)
+        ptx = device.result()  # its compiler has seen all of the source, unless only host code has changed
         try:
             made = host.result()
         except DoesNotCompile:
             return False
+    if not kernels(made) <= kernels(ptx):  # the host code has come to name another one
+        ptx.unlink()
+        compile_file(source, ptx, "emu", device_part(text), more)
     program = out.with_suffix(".host")
     link(made, program, "emu", source, libraries)
     save_text(out, f"#!/bin/sh\nEMU_PTX={shlex.quote(str(ptx))} exec {shlex.quote(str(program))} \"$@\"\n")
@@ -222,7 +246,7 @@ def make(source, out, device="emu", right=None, text=None, more=(), libraries=()
     text = load_text(source) if text is None else text
     out.parent.mkdir(parents=True, exist_ok=True)
     if device == "emu" and right and host_text(text) == host_text(load_text(right[0])):
-        ptx = compile_file(source, out.with_suffix(".ptx"), device, text)
+        ptx = compile_file(source, out.with_suffix(".ptx"), device, device_part(text))
         if kernels(ptx) >= kernels_of_program(right[1]):
             save_text(out, f"#!/bin/sh\nEMU_PTX={shlex.quote(str(ptx))} exec {shlex.quote(str(right[1]))} \"$@\"\n")
             out.chmod(0o755)

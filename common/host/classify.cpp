@@ -92,8 +92,7 @@ class Evidence {
   std::vector<Sample> samples_;
 };
 
-std::string about(const char* reason, const char* which) {
-  std::string text = reason;
+std::string about(std::string text, const char* which) {
   if (const size_t at = text.find("%s"); at != std::string::npos) text.replace(at, 2, which);
   return text;
 }
@@ -363,11 +362,16 @@ Diagnosis classify(const Result& result, const Comparison& comparison, const Mul
     return {"partly-written", std::to_string(comparison.poison) + " elements of C were never written."};
   }
   if (comparison.nans > 0) {
+    const bool ragged = work.m % work.bm || work.n % work.bn || work.k % work.bk;
     return {
         "nan",
         std::to_string(comparison.nans) +
-            " elements are NaN: shared memory was read that nobody had written (it is poisoned with NaN), or "
-            "the copy had not landed."};
+            " elements are NaN: shared memory was read that nobody had written (it is poisoned with NaN), or the copy "
+            "had not landed" +
+            (ragged
+                 ? ", or a tensor map fills what lies outside of the matrix with NaN (FLOAT_OOB_FILL_NAN...), not "
+                   "with zeros."
+                 : ".")};
   }
   if (comparison.zeros == comparison.mismatches) {
     // Zeros agree with many mistakes; where other elements are right, with few.

@@ -14,7 +14,7 @@ struct Diagnosis {
 };
 
 // Ids: right; not-written, partly-written (poison is left); nan; zeros;
-// those of output_mistakes(), and of operand_mistakes() with a-, b- or ab- in front (mistakes.hpp);
+// those of output_mistakes(), and of operand_mistakes() with a-, b- or ab- in front (mistakes.hpp, formulas.hpp);
 // k-tile-missing, k-tiles-missing, k-tile-twice, k-tile-stale (in the place of another), one-k-tile-only, k-step-missing: what
 // is in the sum;
 // accumulated (another tile's result is in the sum), tiles-moved, blocks-moved (a tile of C, or 16 x 64 elements, holds another's);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "emulator/names.hpp"
 #include "host/cuda_check.hpp"
 #include "host/device_buffer.hpp"
 #include "kernel/fixup.cuh"
@@ -21,6 +22,9 @@ class FixupWorkspace {
     partials_ = device_buffer<float4>(static_cast<size_t>(ctas) * threads * registers / 4);
     flags_ = device_buffer<uint32_t>(flags);
     cuda_check(cudaMemset(flags_.get(), 0, flags * sizeof(uint32_t)), "clear the flags of the fix-up");
+    // A row is a CTA, as a report of the emulator says it.
+    emu_name_matrix(partials_.get(), "fixup.partials", static_cast<uint64_t>(threads) * registers / 4);
+    emu_name_matrix(flags_.get(), "fixup.flags", static_cast<uint64_t>(threads) / 32);
   }
   Fixup get() const { return {partials_.get(), flags_.get()}; }
 

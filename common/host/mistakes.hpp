@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,17 +31,17 @@ struct Place {
 
 // The operand's element for row `local` of the tile and place `k` along the sum is taken from place(...).
 struct OperandMistake {
-  const char* id;      // "coordinates-swapped"; reported as "a-coordinates-swapped", "b-..." or "ab-..."
-  const char* reason;  // a sentence about %s, "A" or "B" or "A and B"
-  Place (*place)(const Operand& o, int local, int k);
+  std::string id;      // "coordinates-swapped"; reported as "a-coordinates-swapped", "b-..." or "ab-..."
+  std::string reason;  // a sentence about %s, "A" or "B" or "A and B"
+  std::function<Place(const Operand& o, int local, int k)> place;
 };
 const std::vector<OperandMistake>& operand_mistakes();
 
 // Another element of C stands at (row, col): the one of from(...). Outside of C: none.
 struct OutputMistake {
-  const char* id;
-  const char* reason;
-  Place (*from)(const Multiplication& work, int row, int col);  // Place::k is the column
+  std::string id;
+  std::string reason;
+  std::function<Place(const Multiplication& work, int row, int col)> from;  // Place::k is the column
 };
 const std::vector<OutputMistake>& output_mistakes();
 

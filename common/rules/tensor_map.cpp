@@ -220,7 +220,11 @@ const Rule kRefused[] = {
      [](const Map& m, unsigned i) -> Words {
        return {named("globalStrides", i, m.stride_bytes[i]) + " bytes",
                "a stride is a multiple of " + str(alignment(m)) + " bytes",
-               "pad the rows of the tensor to " + str(round_up(m.stride_bytes[i], alignment(m))) + " bytes"};
+               m.stride_bytes[i] < m.size[0] * tensor_map_type(m.type).bytes
+                   ? "strides count bytes: a row of " + str(m.size[0]) + " elements has " +
+                         str(m.size[0] * tensor_map_type(m.type).bytes)
+                   : "pad the rows of the tensor to " + str(round_up(m.stride_bytes[i], alignment(m))) +
+                         " bytes"};
      }},
     {Per::stride, kDriver, [](const Map& m, unsigned i) { return m.stride_bytes[i] < kMaxTensorStride; },
      [](const Map& m, unsigned i) -> Words {

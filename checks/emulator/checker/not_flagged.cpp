@@ -175,6 +175,19 @@ TEST_CASE("not flagged: 11 a proxy fence in the thread that reads is advice at m
   CHECK(reported(kInit + write + by_thread_0("A", kStore + read)) == "missing-proxy-fence ");
 }
 
+TEST_CASE(
+    "not flagged: 11 a proxy fence by the reader of a cp.async that landed on an mbarrier; by group it is advice") {
+  // Thread 0 copies; thread 32 fences and stores.
+  const std::string start = kInit + "setp.ne.u32 %p4, %t, 32;\n";
+  const std::string one = "setp.ne.u32 %p5, %t, 0;\n@!%p5 cp.async.ca.shared.global [%r1], [%in], 16;\n";
+  const std::string store = "@%p4 bra END;\n" + kFence + kStore + "cp.async.bulk.wait_group.read 0;\nEND:\n";
+  const std::string group = one + "cp.async.commit_group;\ncp.async.wait_group 0;\n";
+  CHECK(reported(start + group + "bar.sync 0;\n" + store) == "advice proxy-fence-by-reader ");
+  CHECK(reported(start + group + kFence + "bar.sync 0;\n" + store) == "nothing");
+  CHECK(reported(start + one + "@!%p5 cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r2];\n" +
+                 wait("W", 0) + store) == "nothing");
+}
+
 TEST_CASE("not flagged: 12 an exit when the source has been read and the writes are on their way") {
   const std::string store = kWrite + kFence + kStore, read = "cp.async.bulk.wait_group.read 0;\n";
   CHECK(reported(kInit + by_thread_0("A", store + read)) == "nothing");

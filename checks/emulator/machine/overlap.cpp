@@ -53,6 +53,19 @@ TEST_CASE("overlap: what a wait for an mbarrier leaves in flight, and the wait f
   CHECK(seen(init + arrive + copy("tile+16", "bar+8") + wait + second).copy_bytes_ahead == 0);
 }
 
+TEST_CASE("overlap: groups of stores that are in flight when the next is issued, and groups of cp.async") {
+  const auto ahead = [](const std::string& between) {
+    const std::string store =
+        "cp.async.bulk.global.shared::cta.bulk_group [%in], [tile], 16;\ncp.async.bulk.commit_group;\n";
+    return seen(store + between + store + "cp.async.bulk.wait_group 0;\n").store_groups_ahead;
+  };
+  CHECK(ahead("") == 1);
+  CHECK(ahead("cp.async.bulk.wait_group.read 1;\n") == 1);
+  CHECK(ahead("cp.async.bulk.wait_group.read 0;\n") == 0);
+  const std::string commit = "cp.async.commit_group;\n";
+  CHECK(seen(commit + commit + "cp.async.wait_group 0;\n").cp_async_groups == 2);
+}
+
 TEST_CASE("overlap: groups of wgmma that are in flight when the next is issued") {
   const auto ahead = [](const std::string& between) {
     const std::string product =

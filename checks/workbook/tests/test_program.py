@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tree  # noqa: F401, makes the package known
 
-from workbook.program import DoesNotCompile, headers, host_text, without_device_code
+from workbook.program import DoesNotCompile, device_part, headers, host_part, host_text, without_device_code
 
 SOURCE = """#include <vector>
 template <int N>
@@ -55,6 +55,23 @@ class HostText(unittest.TestCase):
         for kept in ("gemm(float* c) {", "int table[2] = {1, 2};", "return a + 1;", "gemm<3><<<1, 256>>>(nullptr);", "#include <vector>"):
             self.assertIn(kept, said)
         self.assertEqual(host_text(said.split("\n", 1)[1])[:20], host_text(SOURCE)[:20])
+
+
+class Parts(unittest.TestCase):
+    KERNEL = "__global__ void work(int* c) {\n  *c = 1;\n}"
+    TAIL = "\nint plan(int n) { return n + 1; }\nint main() { work<<<1, 1>>>(nullptr); }\n"
+
+    def test_device_code_ends_before_the_host_code_behind_it(self):
+        self.assertEqual(device_part(self.KERNEL + self.TAIL), self.KERNEL)
+        for all_of_it in (SOURCE, self.KERNEL + "\ntemplate <> struct Traits<int> {};" + self.TAIL, "int main() {}\n",
+                          self.KERNEL + "\n#define N 3" + self.TAIL, self.KERNEL + "\n__host__ __device__ int f() { return 1; }"):
+            self.assertEqual(device_part(all_of_it), all_of_it)
+
+    def test_the_host_object_does_not_depend_on_the_length_of_device_code(self):
+        short, long = (without_device_code(kernel + self.TAIL, "x.cu") for kernel in (self.KERNEL, self.KERNEL.replace("1;", "1;\n\n")))
+        self.assertNotEqual(short, long)
+        self.assertEqual(host_part(short), host_part(long))
+        self.assertNotEqual(host_part(short + "assert(true);"), host_part(long + "assert(true);"))
 
 
 class Compiler(unittest.TestCase):

@@ -122,6 +122,48 @@ void AccessRule::check_writer(const Accessor& who, Tag writer, uint64_t address,
   if (same_for_all) good_write_ = writer;
 }
 
+// A part of the object has been written, and the rest has not.
+void AccessRule::explain_hole(const Accessor& who, uint64_t address, uint32_t begin, uint32_t bytes,
+                              Finding& f) {
+  constexpr uint32_t kStep = 16;
+  uint32_t written = 0;
+  Tag first = 0;
+  for (uint32_t at = begin; at < begin + bytes; at += kStep)
+    if (const Tag tag = writer(who.cta(), at)) {
+      written += kStep;
+      if (!first) first = tag;
+    }
+  if (!first) return;
+  f.title += text(": of the ", bytes, " bytes of ", tell_.program().names.shared(begin), " about ", written,
+                  " have been written, and those from ", address - begin, " on have not");
+  f.hint =
+      "write all of it: does each address reach a place of its own, in the right units (bytes, elements, pieces of 16 bytes)?";
+  f.related.push_back({"writes the other part", tell_.line(past_.records.of(first).source)});
+}
+
+// Of an array of stages, those that have been written at the same place: the wrong one may be read, or have been written.
+void AccessRule::explain_unwritten(const Accessor& who, uint64_t address, Finding& f) {
+  const Names& names = tell_.program().names;
+  const SharedVariable* v = names.object(static_cast<uint32_t>(address));
+  if (!v) return;
+  if (v->element_bytes < 8 || v->bytes <= v->element_bytes)
+    return explain_hole(who, address, v->address, v->bytes, f);
+  const uint32_t offset = (static_cast<uint32_t>(address) - v->address) % v->element_bytes;
+  std::string written;
+  for (uint32_t at = 0; at + v->element_bytes <= v->bytes; at += v->element_bytes) {
+    const Tag tag = writer(who.cta(), v->address + at + offset);
+    if (!tag) continue;
+    const std::string name = names.shared(v->address + at);
+    if (written.empty()) f.related.push_back({"writes " + name, tell_.line(past_.records.of(tag).source)});
+    written += (written.empty() ? "" : ", ") + name;
+  }
+  const uint32_t begin = static_cast<uint32_t>(address) - offset;
+  if (written.empty()) return explain_hole(who, address, begin, v->element_bytes, f);
+  f.title += text(": ", names.shared(begin), ", while ", written,
+                  written.find(',') == std::string::npos ? " has" : " have", " been");
+  f.hint = "write what is read: one index for both, or a copy into this stage as well";
+}
+
 void AccessRule::check_written(const Accessor& who, const Tag* write, size_t count, unsigned shift,
                                uint64_t address, Space space) {
   uint32_t &record = good_record_, &lanes = good_lanes_;
@@ -134,7 +176,8 @@ void AccessRule::check_written(const Accessor& who, const Tag* write, size_t cou
     }
     const size_t end = run_end(write, i, count, all_same);
     if (!writer) {
-      if (space == Space::shared) unwritten_.read(who, address + (i << shift));
+      Finding* const f = space == Space::shared ? unwritten_.read(who, address + (i << shift)) : nullptr;
+      if (f) explain_unwritten(who, address + (i << shift), *f);
     } else if (writer != good_write_) {
       const uint32_t plain = past_.plain_lanes(who, writer, who.async_proxy());
       if (plain >> Records::lane_of(writer) & 1) {

@@ -144,6 +144,8 @@ class AccessRule {
   // `count` tags from `write` and `read` on, each for 1 << shift bytes.
   void check_read(const Accessor& who, Tag* write, Tag* read, size_t count, unsigned shift, Tag me,
                   uint64_t address, Space space);
+  void explain_hole(const Accessor& who, uint64_t address, uint32_t begin, uint32_t bytes, Finding& f);
+  void explain_unwritten(const Accessor& who, uint64_t address, Finding& f);
   void check_written(const Accessor& who, const Tag* write, size_t count, unsigned shift, uint64_t address,
                      Space space);
   void check_writer(const Accessor& who, Tag writer, uint64_t address, Space space);

@@ -76,6 +76,15 @@ class BarrierHistory {
   const LatestWait* latest_wait(const Warp& w) const;  // null: none has passed
   // The last question of a warp, where it was answered False; null where a wait has passed since.
   const LatestWait* latest_refusal(const Warp& w) const;
+  // No thread of the cluster has arrived, or copied onto a barrier, from there.
+  bool never_executed(const Cluster& cluster, int32_t source) const {
+    bool never = true;
+    each(cluster, [&](const Mbarrier&, const BarrierLog& log) {
+      for (const Arrivals& a : log.ever.arrivals) never = never && a.source != source;
+      for (const NamingCopies& c : log.ever.copies) never = never && c.source != source;
+    });
+    return never;
+  }
   template <class F>
   void each(const Cluster& cluster, F f) const {  // f(const Mbarrier&, const BarrierLog&)
     const auto logs = logs_.find(&cluster);

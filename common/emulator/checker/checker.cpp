@@ -115,7 +115,7 @@ void Checker::on_instruction(Warp& w, const Inst& in) {
 
 void Checker::on_fence(Warp& w, const Inst& in, uint32_t mask, FenceKind kind, bool) {
   tell_.next_event();
-  order_.fence(w, mask, kind);
+  order_.fence(w, mask, kind, in.source);
   if (kind == FenceKind::memory) cluster_.told(w, mask);
   if (kind == FenceKind::tensormap_release) maps_.released(w, mask);
   if (kind == FenceKind::tensormap_acquire)
@@ -172,6 +172,11 @@ void Checker::on_group_wait(Warp& w, const Inst& in, uint32_t mask, GroupKind ki
   if (kind == GroupKind::bulk) drain_.waited(w, mask, order_.warp(w));
 }
 
+void Checker::on_registers(Warp& w, const Inst& in, unsigned registers, unsigned before) {
+  tell_.next_event();
+  register_counts_.changed(accessor(w, in, w.live), registers, before);
+}
+
 void Checker::on_grid_dependency(Warp& w, const Inst&, uint32_t mask, bool wait) {
   if (wait)
     order_.grid_wait(w, mask);
@@ -209,6 +214,7 @@ void Checker::on_async_issue(AsyncOp& op) {
     const auto& mma = static_cast<const WgmmaOp&>(op);
     o.a_start = mma.shape.a_in_registers ? 0 : mma.a.start;
     o.b_start = mma.b.start;
+    if (const LatestWait* wait = history_.latest_wait(*op.warp)) o.waited_for = wait->bar;
   }
   const uint32_t index = mbarriers_.issued(o, op.barrier, who);
   op.observer_data = index;

@@ -13,6 +13,7 @@
 #include "emulator/checker/drain.hpp"
 #include "emulator/checker/freed_maps.hpp"
 #include "emulator/checker/operands.hpp"
+#include "emulator/checker/register_counts.hpp"
 #include "emulator/checker/registers.hpp"
 #include "emulator/checker/stuck.hpp"
 #include "emulator/checker/swizzles.hpp"
@@ -50,6 +51,7 @@ class Checker : public Observer {
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
   void on_map_use(const At&, uint64_t address) override;
+  void on_registers(Warp&, const Inst&, unsigned registers, unsigned before) override;
   void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
 
   // "CTA (0,0,0) warp 4, at file:line": who wrote that byte of global memory last, in the last launch; "": nobody.
@@ -64,7 +66,7 @@ class Checker : public Observer {
 
  private:
   Ordering order_;
-  Past past_;
+  Past past_{order_};
   Teller tell_{order_, past_};
   BarrierHistory history_;
   CopiedBoxes boxes_{tell_};
@@ -81,6 +83,7 @@ class Checker : public Observer {
   SwizzleRule swizzles_{past_, accesses_, tell_};
   OperandRule operands_{past_, accesses_, tell_};
   RegisterRule registers_{tell_};
+  RegisterCountRule register_counts_{tell_};
   UnsetRegisterRule unset_registers_{tell_};
   DrainRule drain_{boxes_, tell_};
   StuckRule stuck_{history_, boxes_, tell_};

@@ -87,6 +87,70 @@ bool Conflicts::explain_refusal(const Warp& reader, Finding& f) const {
   return true;
 }
 
+// The wgmma reads a stage, and the wait in front of it was for the barrier of another. False: so it is not, or nobody knows.
+bool Conflicts::explain_other_stage(const Conflict& c, const Operation& product, Finding& f) const {
+  if (!product.waited_for || c.space != Space::shared || !history_.of(*product.waited_for).tells_of_copies)
+    return false;
+  const Names& names = tell_.program().names;
+  const SharedVariable *tile = names.object(static_cast<uint32_t>(c.address)),
+                       *bars = names.object(static_cast<uint32_t>(product.waited_for->address));
+  if (!tile || !bars || !tile->element_bytes || !bars->element_bytes) return false;
+  const uint32_t stage = (static_cast<uint32_t>(c.address) - tile->address) / tile->element_bytes;
+  const uint32_t waited =
+      (static_cast<uint32_t>(product.waited_for->address) - bars->address) / bars->element_bytes;
+  const uint32_t stages = tile->bytes / tile->element_bytes;
+  if (stages < 2 || stages != bars->bytes / bars->element_bytes || stage == waited) return false;
+  const std::string place = names.shared(tile->address + stage * tile->element_bytes),
+                    bar = product.waited_for->name();
+  f.title = text("a wgmma reads ", place, " behind a wait for ", bar,
+                 ": the stage is another one, and is filled anew meanwhile");
+  f.why = text("What has landed for ", bar, " is the tile of its own stage; nobody keeps ", place,
+               " for this product.");
+  f.hint = "read the stage whose barrier was waited for: one index for the barrier and for both tiles";
+  f.line = tell_.line(product.source);
+  f.other_line = tell_.line(*c.who.inst);
+  f.where = text(f.line.text(), "  ", c.who.cta().text(), " warp ", product.warp);
+  Teller::set_place(f, c.who.cta(), product.warp);
+  return true;
+}
+
+// Some lanes of the reader's warp have waited for its bytes, and the others have not. False: so it is not.
+bool Conflicts::explain_lanes(const Conflict& c, Finding& f) const {
+  const LatestWait* wait = history_.latest_wait(c.who.warp());
+  if (!wait) return false;
+  uint32_t waited = 0;
+  for (const PassedWaits& p : history_.of(*wait->bar).waits)
+    if (p.warp == &c.who.warp() && p.source == wait->source) waited = p.lanes & c.who.group;
+  Accessor those = c.who;
+  those.lanes = waited;
+  if (!waited || waited == c.who.group || !past_.ordered(those, c.prior)) return false;
+  f.title += text(": of warp ", c.who.warp().index, " only ", __builtin_popcount(waited), " of ",
+                  __builtin_popcount(c.who.group), " lanes have waited for ", wait->bar->name());
+  f.why =
+      "A wait orders the thread that executes it; the other lanes of its warp learn of it through __syncwarp.";
+  f.hint = "let all threads that read wait for the barrier, or __syncwarp() behind the wait of one";
+  f.related.push_back({"the wait for " + wait->bar->name(), tell_.line(wait->source)});
+  return true;
+}
+
+// A cp.async goes where an earlier one of its line went, and nobody has waited in between. False: so it is not.
+bool Conflicts::explain_same_place(const Conflict& c, Finding& f) const {
+  const Operation& before = *past_.operation(c.prior);
+  if (!c.write || !c.who.op || c.who.op->kind != AsyncOp::Kind::cp_async ||
+      tell_.line(c.who.op->source).text() !=
+          tell_.line(before.source).text())  // of a loop that may be unrolled
+    return false;
+  GroupStory story;
+  std::string family;
+  if (!group_story(c, &story, &family) || story.wait_source >= 0) return false;
+  f.title = text("two copies of ", tell_.line(before.source).brief(), " go to one place, ",
+                 tell_.place(c.space, c.address), ", and none is waited for in between");
+  f.why =
+      "The second copy lands on the first, or the first on the second: what remains is the one tile or the other.";
+  f.hint = "give each tile in flight a stage of its own: which index does not move on?";
+  return true;
+}
+
 // A cp.async that nobody has waited for by group: what the mbarrier that the reader waited for knows of it. False: no mbarrier
 // has to do with it.
 bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
@@ -94,7 +158,7 @@ bool Conflicts::explain_arrivals(const Conflict& c, Finding& f) const {
   const LatestWait* wait = history_.latest_wait(c.who.warp());
   const size_t lane = static_cast<size_t>(Records::lane_of(c.prior));
   if (!w || w->lanes[lane].cp_groups.wait_source >= 0) return false;
-  if (explain_refusal(c.who.warp(), f)) return true;
+  if (explain_refusal(c.who.warp(), f) || explain_lanes(c, f)) return true;
   if (wait)
     for (const Arrivals& a : history_.of(*wait->bar).ever.arrivals) {
       if (a.warp != w->warp) continue;

@@ -131,8 +131,24 @@ Finding Conflicts::race(const Conflict& c) {
     one_lane_told(f, names_of_warp(c));
     return f;
   }
+  other_cta_story(c, f);
   fence_story(c, f);
   return f;
+}
+
+// Between CTAs no barrier helps: what orders them is a word that the one releases and the other acquires.
+void Conflicts::other_cta_story(const Conflict& c, Finding& f) const {
+  const Record& r = past_.records.of(c.prior);
+  const bool same = r.cluster == c.who.cluster().index && r.rank == c.who.cta().cluster_rank;
+  if (c.space != Space::global || same || !c.prior_is_write || c.write) return;
+  f.title = text("a thread reads what a thread of another CTA writes, warp ", r.warp, " lane ",
+                 Records::lane_of(c.prior), ", and has acquired nothing that this one released");
+  f.why =
+      "A barrier of a CTA orders its own threads only; between CTAs it takes a word that the writer releases behind its writes "
+      "and the reader acquires in front of its reads.";
+  f.hint =
+      "read what that thread wrote whose word was acquired: are the numbers of thread, warp and CTA the same on both sides? "
+      "Where there is no such word: st.release behind the writes, ld.acquire in front of the reads";
 }
 
 // A store that several lanes have issued, or whose buffer another warp writes: hardly that was meant.
@@ -279,7 +295,7 @@ Finding Conflicts::copy_not_waited_for(const Conflict& c) {
       "threads only when that thread then meets them at a barrier (or when they wait on an mbarrier the copy "
       "arrives on).",
       "wait for the group (commit_group, then wait_group with few enough groups pending), then __syncthreads");
-  if (c.write || !explain_arrivals(c, f)) explain_group(c, f);
+  if (c.write ? !explain_same_place(c, f) : !explain_arrivals(c, f)) explain_group(c, f);
   return f;
 }
 
@@ -302,6 +318,7 @@ Finding Conflicts::stage_overwritten(const Conflict& c) {
   std::string family;
   const bool met = product && group_story(c, &story, &family) && story.kind != GroupStory::Kind::not_met &&
                    story.kind != GroupStory::Kind::waited;
+  if (product && explain_other_stage(c, *before, f)) return f;
   const LatestWait* wait = history_.latest_wait(c.who.warp());
   const bool guarded = wait && !history_.of(*wait->bar).tells_of_copies;
   const bool unmet = product && story.kind == GroupStory::Kind::waited && !guarded &&
@@ -373,9 +390,17 @@ Finding Conflicts::load_not_waited_for(const Conflict& c, const Cause& cause) {
                cause.bar ? " of " + cause.bar->bar->name() : "",
                " complete. A copy is in flight from its issue until the barrier's arrivals are in and its "
                "pending bytes are zero.");
-  if (explain_refusal(c.who.warp(), f)) return f;
-  if (const LatestWait* latest = history_.latest_wait(c.who.warp()))
-    f.related.push_back({"the reader's latest wait, for " + latest->bar->name(), tell_.line(latest->source)});
+  if (explain_refusal(c.who.warp(), f) || explain_lanes(c, f)) return f;
+  const LatestWait* latest = history_.latest_wait(c.who.warp());
+  if (!latest) return f;
+  f.related.push_back({"the reader's latest wait, for " + latest->bar->name(), tell_.line(latest->source)});
+  if (cause.bar && cause.bar->bar != latest->bar &&
+      tell_.line(cause.bar->bar->init_source).text() == tell_.line(latest->bar->init_source).text()) {
+    const std::string name = cause.bar->bar->name();
+    f.title += text(": it has waited for ", latest->bar->name(), ", and these bytes come with ", name);
+    f.hint = text("wait for ", name, " in front of this read, or read the stage of ", latest->bar->name(),
+                  ": one index for the barrier and the tile");
+  }
   return f;
 }
 

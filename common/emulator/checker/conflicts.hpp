@@ -92,6 +92,10 @@ class Conflicts {
   bool has_met(const Conflict& c, const WarpOrder& earlier, const Operation& before) const;
   bool explain_group(const Conflict& c, Finding& f) const;
   bool explain_arrivals(const Conflict& c, Finding& f) const;
+  void other_cta_story(const Conflict& c, Finding& f) const;
+  bool explain_other_stage(const Conflict& c, const Operation& product, Finding& f) const;
+  bool explain_lanes(const Conflict& c, Finding& f) const;
+  bool explain_same_place(const Conflict& c, Finding& f) const;
   bool explain_refusal(const Warp& reader, Finding& f) const;
   // A copy onto a stage that may still be read: who copies, who reads, and the wait in front of the copy; no bar: none.
   struct Refill {

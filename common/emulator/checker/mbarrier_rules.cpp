@@ -117,8 +117,14 @@ void Mbarriers::check_again(const At& at, Mbarrier& bar, const MbarrierState& b)
     f.why =
         "PTX asks for mbarrier.inval before the memory of an mbarrier is used anew; on a quiet barrier it works "
         "all the same, on one in use what was counted is lost.";
-    f.hint = quiet && b.phase == 0 && at.inst.source == b.init_source
-                 ? "initialise each barrier once: which index does not move on?"
+    const bool fresh = quiet && b.phase == 0, same_line = at.inst.source == b.init_source;
+    if (fresh)
+      f.title = same_line ? text(bar.name(), " is initialised twice, with nothing between")
+                          : text(bar.name(), " is initialised by two lines: this one, and ",
+                                 tell_.line(b.init_source).brief());
+    f.hint = fresh && same_line ? "initialise each barrier once: which index does not move on?"
+             : fresh
+                 ? "initialise each barrier once: which index, or loop bound, runs past the end of its row?"
                  : "initialise once, before the loop, and let the phase parity tell the uses apart";
   }
   tell_.tell(std::move(f), {&order, &at.inst, 1u << at.lane, 1u << at.lane, nullptr}, b.init_source);

@@ -64,12 +64,13 @@ void Mbarriers::initialised(const At& at, Mbarrier& bar) {
 void Mbarriers::operated(const At& at, Mbarrier& bar, MbarrierOp op, int64_t amount, bool release) {
   MbarrierState& b = state(bar);
   WarpOrder& order = order_.warp(at.warp);
-  const LaneOrder& mine = order.lanes[static_cast<size_t>(at.lane)];
+  LaneOrder& mine = order.lanes[static_cast<size_t>(at.lane)];
   if (op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop || op == MbarrierOp::cp_async_arrive)
     history_.arrived(at, bar, static_cast<uint64_t>(amount));
   if (op == MbarrierOp::cp_async_arrive) {
-    if (mine.cp_component)
-      b.gathering.raise(Clock::order, mine.cp_component, past_.operations.covered_by_landing_arrive(at.lane));
+    const uint32_t landed = past_.operations.covered_by_landing_arrive(at.lane);
+    mine.cp_handed_over = std::max(mine.cp_handed_over, landed);
+    if (mine.cp_component) b.gathering.raise(Clock::order, mine.cp_component, landed);
     return;
   }
   if (op == MbarrierOp::complete_tx) return;  // the engine's: completed()

@@ -28,6 +28,7 @@ struct Operation {
   uint32_t read_value = 0;
   std::array<uint32_t, 32> lane_value{};  // cp.async: per issuing lane
   const Mbarrier* barrier = nullptr;
+  const Mbarrier* waited_for = nullptr;  // wgmma: the latest wait of its warp that had passed; for words only
   Swizzle swizzle = Swizzle::none;
   uint64_t bytes = 0;
   uint64_t from = 0, to = 0;          // stores: where their bytes begin, and go

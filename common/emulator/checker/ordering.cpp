@@ -223,7 +223,7 @@ void Ordering::acquire_seen(WarpOrder& w, uint32_t mask) {
   }
 }
 
-void Ordering::fence(Warp& w, uint32_t mask, FenceKind kind) {
+void Ordering::fence(Warp& w, uint32_t mask, FenceKind kind, int32_t source) {
   WarpOrder& order = warp(w);
   if (kind == FenceKind::memory) {
     for_lanes(mask, [&](int l) { order.lanes[static_cast<size_t>(l)].memory_fence = true; });
@@ -238,6 +238,7 @@ void Ordering::fence(Warp& w, uint32_t mask, FenceKind kind) {
   const bool proxy = kind == FenceKind::proxy_async || kind == FenceKind::proxy_async_shared ||
                      kind == FenceKind::proxy_async_global;
   if (!proxy) return;
+  order.proxy_fence_source = source;
   for_lanes(mask, [&](int l) {
     LaneOrder& lane = order.lanes[static_cast<size_t>(l)];
     order.fence_epoch[static_cast<size_t>(l)] = order.epoch[static_cast<size_t>(l)]++;

@@ -20,6 +20,7 @@ namespace emu::check {
 // What one thread has done and waited for by itself; what it knows of others is shared by lanes (WarpOrder::knowledge).
 struct LaneOrder {
   uint32_t cp_issued = 0, cp_done = 0, cp_fenced = 0;  // cp.async instructions
+  uint32_t cp_handed_over = 0;  // those for which the hardware arrives on an mbarrier when they have landed
   GroupLog cp_groups, bulk_groups;
   uint32_t bulk_issued = 0;
   uint32_t bulk_read = 0, bulk_done = 0;  // bulk groups: sources read, complete
@@ -55,8 +56,9 @@ struct WarpOrder {
   std::array<uint32_t, 32> epoch, fence_epoch{}, handed_over{};
   uint64_t steps = 1;  // grows with every change of `epoch`
   std::array<LaneOrder, 32> lanes;
-  bool has_seen = false;  // LaneOrder::seen is in use
-  bool copies = false;    // has issued cp.async or bulk operations: their components are in use
+  bool has_seen = false;            // LaneOrder::seen is in use
+  bool copies = false;              // has issued cp.async or bulk operations: their components are in use
+  int32_t proxy_fence_source = -1;  // of its latest proxy fence
   uint32_t wgmma_issued = 0, wgmma_done = 0;
   GroupLog wgmma_groups;
 
@@ -140,7 +142,7 @@ class Ordering {
   void bar_arrive(Warp& w, uint32_t mask, uint32_t barrier, uint64_t generation, bool release);
   void bar_leave(Warp& w, uint32_t mask, uint32_t barrier, uint64_t generation);
   void warp_sync(Warp& w, uint32_t mask);
-  void fence(Warp& w, uint32_t mask, FenceKind kind);
+  void fence(Warp& w, uint32_t mask, FenceKind kind, int32_t source);
   void commit(Warp& w, uint32_t mask, GroupKind kind);
   void group_wait(Warp& w, uint32_t mask, GroupKind kind, uint32_t n, bool read, int32_t source);
   void strong_access(Warp& w, const AccessEvent& e);  // atomics, volatile, relaxed, acquire, release

@@ -58,6 +58,16 @@ bool Past::spoken_for(const Accessor& who, Tag single) const {
   return false;
 }
 
+uint32_t Past::landed_on_mbarrier(const Record& r) const {
+  const ClusterOrder* cluster = order_.find(r.cluster);
+  if (!cluster) return ~0u;
+  const WarpOrder& issuer = cluster->ctas[r.rank].warps[r.warp];
+  const auto& values = operations[r.detail].lane_value;
+  uint32_t lanes = 0;
+  for (size_t l = 0; l < 32; ++l) lanes |= uint32_t{issuer.lanes[l].cp_handed_over >= values[l]} << l;
+  return lanes;
+}
+
 // All lanes are looked at together, because the others are mostly asked about next.
 uint32_t Past::plain_lanes(const Accessor& who, Tag tag, bool fenced) {
   const Record& r = records.of(tag);
@@ -78,7 +88,8 @@ uint32_t Past::plain_lanes(const Accessor& who, Tag tag, bool fenced) {
     k.lanes &= clock.at_least(Clock::order, first, values);
     if (!fenced) return;
     uint32_t lanes = clock.at_least(Clock::fenced, first, values);
-    if (copies) lanes |= clock.at_least(Clock::relayed, first, values);  // the reader may fence for a copy
+    if (copies && lanes != ~0u)
+      lanes |= clock.at_least(Clock::relayed, first, values) & landed_on_mbarrier(r);
     k.lanes &= lanes;
   });
   return k.lanes;

@@ -30,6 +30,7 @@ struct Accessor {
 
 class Past {
  public:
+  explicit Past(const Ordering& order) : order_(order) {}
   Records records;
   Operations operations;
 
@@ -38,6 +39,7 @@ class Past {
     operations.clear();
     known_.clear();
   }
+  const Ordering& order() const { return order_; }
   // The operation that a tag stands for; null: threads.
   const Operation* operation(Tag tag) const {
     const Record& r = records.of(tag);
@@ -57,6 +59,9 @@ class Past {
   // Of a tag's record, the lanes whose access all lanes of the instruction are ordered after, if they are of this CTA and
   // there is nothing else to be said about it. fenced: and it is behind a proxy fence. For the others: look closer.
   uint32_t plain_lanes(const Accessor& who, Tag tag, bool fenced);
+  // Of a cp.async's record, the lanes whose copy has landed on an mbarrier: there the hardware arrives, and no thread that could
+  // execute a proxy fence before it. So its reader may; for a copy that was waited for by group it may not.
+  uint32_t landed_on_mbarrier(const Record& r) const;
   // ordered(), remembering the last tag for which it held for all lanes of the instruction.
   bool settled(const Accessor& who, Tag tag, Tag* memo);
   // Whoever is ordered after the operation `later` is ordered after `earlier`: they count on one component.
@@ -80,6 +85,7 @@ class Past {
     uint64_t changes = 0;
   };
   PerWarp<std::array<KnownRecord, 512>> known_;
+  const Ordering& order_;
 
   bool own(const Accessor& who, int lane, Tag single, Clock::Kind kind) const;
 };

@@ -17,6 +17,7 @@ class ProxyRule {
   Teller& tell_;
 
   void tell(const Accessor& who, Tag writer, bool by_reader, uint64_t address, Space space);
+  void explain_fences(Tag writer, Finding& f) const;
 };
 
 }  // namespace emu::check

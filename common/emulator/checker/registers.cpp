@@ -150,11 +150,20 @@ void RegisterRule::check_touched(const Accessor& who, const Registers& mine, Ref
   if (!is_register(r)) return;
   const size_t slot = (base + (r & kOffset)) / 8;
   if (slot >= mine.all.size() || mine.all[slot].accumulator <= who.self->wgmma_done) return;
-  tell(who, Id::accumulator_in_flight,
-       "an accumulator is used while the wgmma that writes it may still be running",
-       "wgmma is asynchronous: its registers are its own until wgmma.wait_group covers its group.",
-       "commit the group and execute wgmma.wait_group with few enough groups pending before this line",
-       mine.all[slot].wgmma_at);
+  const Register& reg = mine.all[slot];
+  const WarpOrder& self = *who.self;
+  const GroupStory story = GroupStory::of(self.wgmma_groups, reg.accumulator, self.wgmma_done);
+  Finding f(Id::accumulator_in_flight);
+  f.title = text("an accumulator is used while the wgmma that writes it may still be running: ",
+                 story.cause("the wgmma of " + tell_.line(reg.wgmma_at).brief()));
+  f.why = "wgmma is asynchronous: its registers are its own until wgmma.wait_group covers its group.";
+  f.hint = story.kind == GroupStory::Kind::too_many
+               ? text("leave at most ", story.newest - 1, " pending before this line")
+           : story.kind == GroupStory::Kind::never_waited
+               ? "wgmma.wait_group with few enough groups pending, before this line"
+               : story.cure("wgmma") + ", before this line";
+  if (story.wait_source >= 0) f.related.push_back({"the wait", tell_.line(story.wait_source)});
+  tell_.tell(std::move(f), who, reg.wgmma_at);
 }
 
 void RegisterRule::instruction(const Accessor& who) {

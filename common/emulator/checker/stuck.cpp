@@ -335,12 +335,41 @@ StuckCause StuckRule::classify(const StuckPlace& place) {
       cause.kind = cause.other ? Kind::wrong_barrier : Kind::never_copied;
       if (cause.other) return cause;
     }
+  const bool drains =
+      cause.kind == Kind::never_copied && guards_copies(bar);  // it waits for readers, and copies no more
   for (const StuckGroup* g : place.groups)
-    if (fills_next(*g)) {
+    if (fills_next(*g) || drains) {
       cause.group = g;
       cause.kind = has_waited(place, *g->warp) || place.phase > 0 ? Kind::never_arrived : Kind::first_wait;
     }
   return cause;
+}
+
+// Copies have been issued behind waits for it, or for another barrier of its row.
+bool StuckRule::guards_copies(const Mbarrier& bar) const {
+  const std::string initialised = tell_.line(bar.init_source).text();
+  bool guards = false;
+  history_.each(*bar.cta->cluster, [&](const Mbarrier&, const BarrierLog& log) {
+    for (const NamingCopies& c : log.ever.copies)
+      guards =
+          guards || (c.waited_for && c.waited_for->valid && !history_.of(*c.waited_for).tells_of_copies &&
+                     tell_.line(c.waited_for->init_source).text() == initialised);
+  });
+  return guards;
+}
+
+// How often the stage was read whose copies are issued behind waits for this barrier; 0: it was never filled.
+uint64_t StuckRule::reads_behind(const Mbarrier& empty, const Mbarrier** full) const {
+  uint64_t read = 0;
+  history_.each(*empty.cta->cluster, [&](const Mbarrier& other, const BarrierLog& log) {
+    if (&other == &empty || other.cta != empty.cta || !log.tells_of_copies) return;
+    const bool partner = std::any_of(log.ever.copies.begin(), log.ever.copies.end(),
+                                     [&](const NamingCopies& c) { return c.waited_for == &empty; });
+    if (!partner) return;
+    if (full) *full = &other;
+    for (const PassedWaits& w : log.waits) read = std::max(read, w.complete);
+  });
+  return read;
 }
 
 }  // namespace emu::check

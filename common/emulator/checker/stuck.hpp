@@ -86,6 +86,13 @@ class StuckRule {
   bool tell_asking(const std::vector<StuckGroup>& groups, Finding& f) const;
   void tell_too_small(const StuckCause& cause, Finding& f);
   void tell_too_large(const StuckCause& cause, Finding& f);
+  std::string unreached(Action action, const Cluster& cluster, const char* what, Finding& f) const;
+  bool guards_copies(const Mbarrier& bar) const;
+  uint64_t reads_behind(const Mbarrier& empty, const Mbarrier** full = nullptr) const;
+  bool tell_surplus(const Mbarrier& bar, Finding& f) const;
+  void explain_gone(const Mbarrier& bar, Finding& f) const;
+  void tell_arrivals_beside(const Mbarrier& bar, Finding& f) const;
+  std::string never_used(const Mbarrier& bar) const;
   std::string passed_over(const Mbarrier& bar) const;
   void explain_refilled(const Warp& w, const Mbarrier& bar, Finding& f) const;
   void tell_bytes(const StuckCause& cause, Finding& f);

@@ -262,6 +262,78 @@ std::string StuckRule::passed_over(const Mbarrier& bar) const {
   return too_many_at_once || too_many ? "" : names;
 }
 
+// Barriers of other stages for which nobody has ever waited, and on which nobody has arrived.
+std::string StuckRule::never_used(const Mbarrier& bar) const {
+  const std::string initialised = tell_.line(bar.init_source).text();
+  std::string names;
+  for (const auto& [address, other] : bar.cta->mbarriers) {
+    const BarrierLog& log = history_.of(other);
+    if (other.valid && &other != &bar && log.ever.arrivals.empty() && log.waits.empty() &&
+        tell_.line(other.init_source).text() == initialised)
+      names += (names.empty() ? "" : ", ") + other.name();
+  }
+  return names;
+}
+
+// Another barrier of its row was handed back more often than its stage was read: there went the arrivals that lack here.
+bool StuckRule::tell_surplus(const Mbarrier& bar, Finding& f) const {
+  const std::string initialised = tell_.line(bar.init_source).text();
+  const auto handed_back = [](const Mbarrier& b) { return b.phase + (b.arrived > 0 ? 1 : 0); };
+  for (const auto& [address, other] : bar.cta->mbarriers) {
+    const Mbarrier* full = nullptr;
+    if (!other.valid || &other == &bar || tell_.line(other.init_source).text() != initialised) continue;
+    const uint64_t reads = reads_behind(other, &full);
+    if (handed_back(other) <= reads || (!full && handed_back(other) == 0)) continue;
+    f.title += text("; ", other.name(), " was handed back ", plural(handed_back(other), "time"), " for ",
+                    plural(reads, "read"), " of its stage");
+    f.hint = "hand back the stage that was read: which index does not move on, or is that of another stage?";
+    return true;
+  }
+  return false;
+}
+
+// Nobody has ever arrived on it: those of its row that have had arrivals, or the lines that would arrive and were never reached.
+void StuckRule::tell_arrivals_beside(const Mbarrier& bar, Finding& f) const {
+  const std::string initialised = tell_.line(bar.init_source).text();
+  std::string names;
+  for (const auto& [address, other] : bar.cta->mbarriers) {
+    const BarrierLog& log = history_.of(other);
+    if (!other.valid || log.ever.arrivals.empty() || tell_.line(other.init_source).text() != initialised)
+      continue;
+    if (names.empty()) add_arrivals(log.ever.arrivals, f);
+    names += (names.empty() ? "" : ", ") + other.name();
+  }
+  if (!names.empty()) {
+    f.title += text(", and arrivals came on ", names);
+    f.hint =
+        "arrive on the barrier of the stage that was read: is the index one stage ahead, or that of another role?";
+    return;
+  }
+  const std::string lines =
+      unreached(Action::arrive, *bar.cta->cluster, "arrives, and has not been reached", f);
+  if (!lines.empty())
+    f.title += ": the arrival of " + lines + ", which would hand the stage back, has not been reached";
+}
+
+// The lines of such instructions that no thread of the cluster has executed go to the finding; the first, "a.cu:68"; "": none.
+std::string StuckRule::unreached(Action action, const Cluster& cluster, const char* what, Finding& f) const {
+  std::set<std::string> reached, lines;  // a line may be several instructions
+  const auto& code = tell_.program().code;
+  for (const Inst& in : code)
+    if (in.action == action && !history_.never_executed(cluster, in.source))
+      reached.insert(tell_.line(in).text());
+  std::string first;
+  for (const Inst& in : code) {
+    const SourceLine line = in.action == action ? tell_.line(in) : SourceLine();
+    if (in.action != action || reached.count(line.text()) || !lines.insert(line.text()).second ||
+        lines.size() > 2)
+      continue;
+    if (first.empty()) first = line.brief();
+    f.related.push_back({what, line});
+  }
+  return first;
+}
+
 void StuckRule::tell_too_small(const StuckCause& cause, Finding& f) {
   const Mbarrier& bar = *cause.other;
   const BarrierLog& log = history_.of(bar);
@@ -375,6 +447,19 @@ void StuckRule::tell_bytes(const StuckCause& cause, Finding& f) {
   }
 }
 
+// Those who could have copied have returned.
+void StuckRule::explain_gone(const Mbarrier& bar, Finding& f) const {
+  std::set<const Warp*> gone;
+  for (const auto& warp : bar.cta->warps)
+    if (!warp->live) gone.insert(warp.get());
+  const std::string line =
+      gone.empty() ? "" : unreached(Action::bulk_fill, *bar.cta->cluster, "copies, and was not reached", f);
+  if (line.empty()) return;
+  f.title += text(": ", names_of(gone), gone.size() == 1 ? " has" : " have",
+                  " returned without coming to the copy of ", line);
+  f.hint = "see which thread is to copy: the condition in front of the copy holds for none";
+}
+
 // On a barrier that nobody has ever arrived on.
 void StuckRule::tell_untouched(const StuckCause& cause, Finding& f) {
   using Kind = StuckCause::Kind;
@@ -406,17 +491,36 @@ void StuckRule::tell_untouched(const StuckCause& cause, Finding& f) {
       f.why = text("Phase ", cause.other->phase - 1, " of ", cause.other->name(),
                    " is complete, and no wait has asked for it.");
       f.hint = text("wait for ", cause.other->name(), " before the stage is read");
+      if (tell_.line(cause.other->init_source).text() == tell_.line(bar.init_source).text())
+        f.hint += text(", or let the copies come to ", bar.name(),
+                       ", which they passed over: readers and copies go through the stages in one order");
       for (const NamingCopies& c : history_.of(*cause.other).ever.copies)
         if (f.related.size() < kMostLines)
           f.related.push_back({"completes on " + cause.other->name(), tell_.line(c.source)});
       return;
     default:  // never_copied
+      if (const PhaseLog& running = history_.of(bar).running; !running.copies.empty()) {
+        uint64_t bytes = 0;
+        for (const NamingCopies& c : running.copies) {
+          bytes += c.bytes;
+          if (f.related.size() < kMostLines)
+            f.related.push_back({"completes on " + name, tell_.line(c.source)});
+        }
+        f.title = text("nobody has arrived on ", name, ": ", plural(bytes, "byte"),
+                       " of copies came to it that nobody announced");
+        f.why =
+            "Bytes alone complete no phase: an arrival must come as well, and the announced bytes must be those that land.";
+        f.hint = text("mbarrier.arrive.expect_tx on ", name,
+                      ", by a thread of its CTA, for all bytes that land there in a phase");
+        return;
+      }
       f.title = text("nobody has arrived on ", name, ", and no copy was ever issued for it");
       f.why = text(
           "The wait has nothing to wait for: all who could still issue a copy, or arrive, wait themselves.");
       f.hint =
           "start the copy of this stage before the wait (in front of the loop for the first tiles), with an arrival that "
           "tells of it: mbarrier.arrive.expect_tx, or cp.async.mbarrier.arrive.noinc behind cp.async";
+      explain_gone(bar, f);
       return add_boxes(cause, f);
   }
 }
@@ -435,6 +539,25 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
                    bar.phase > 0 ? text(" since phase ", bar.phase - 1) : "", ".");
       f.hint = text("let each reader arrive on ", bar.name(),
                     " after its last read of the stage: ", bar.initial, " arrivals, as mbarrier.init says");
+      if (const std::string unused = never_used(bar); !unused.empty()) {
+        f.title += text(", and ", unused, ", initialised beside it, was never used");
+        f.why += text(
+            " A stage is filled again before its readers can have read it where the ring has fewer stages than copies run "
+            "ahead.");
+        f.hint = text("let the index go through all stages, ", unused, " too: where does it go back to 0?");
+      } else if (const Mbarrier* full = nullptr;
+                 reads_behind(bar, &full) == 0 && !full && guards_copies(bar)) {
+        f.title += ", whose stage no copy has filled";
+        f.why =
+            "A stage that was never filled is handed back by nobody; the first wait for it passes at once, as on a fresh "
+            "barrier, and the next one never does.";
+        f.hint =
+            "wait once for each stage at the end, and go on from stage to stage: as many waits as stages";
+      } else if (log.ever.arrivals.empty()) {
+        tell_arrivals_beside(bar, f);
+      } else {
+        tell_surplus(bar, f);
+      }
       return add_arrivals(log.before.arrivals, f);
     case Kind::parity_off: {
       f.title = text("a wait for ", name, " asks for phase ", cause.place->phase,
@@ -463,6 +586,7 @@ void StuckRule::tell_absent(const StuckCause& cause, Finding& f) {
           text(uses_of(bar), "In phase ", bar.phase - 1, " ", gone.size() == 1 ? "it" : "they",
                " arrived; the loops of those who arrive and of those who wait must go round equally often.");
       f.hint = "give both roles the same number of tiles";
+      tell_surplus(bar, f);
       return add_arrivals(log.before.arrivals, f);
     }
   }

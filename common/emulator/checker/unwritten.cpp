@@ -2,11 +2,11 @@
 
 namespace emu::check {
 
-void Unwritten::read(const Accessor& who, uint64_t address) {
+Finding* Unwritten::read(const Accessor& who, uint64_t address) {
   const auto [it, is_new] = reads_.insert(
       {{who.cluster().index, who.inst->source}, {Finding(Id::uninitialised_read), Sightings()}});
   it->second.seen.add(tell_.event(), static_cast<int64_t>(who.cta().order), who.warp().index);
-  if (!is_new) return;
+  if (!is_new) return nullptr;
   Finding& f = it->second.finding;
   if (who.op) f.make_milder();
   f.title = text(who.op ? who.op->words() : "a thread", " reads shared memory that nothing has written");
@@ -16,6 +16,7 @@ void Unwritten::read(const Accessor& who, uint64_t address) {
   f.why = "Shared memory holds whatever was there before; it is zero only by luck.";
   f.hint = "write it first, or copy (or zero-fill) the whole tile";
   f.kernel = tell_.program().name;
+  return &f;
 }
 
 void Unwritten::tell(uint32_t cluster) {

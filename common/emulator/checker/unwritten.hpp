@@ -13,7 +13,8 @@ class Unwritten {
  public:
   explicit Unwritten(Teller& tell) : tell_(tell) {}
   void clear() { reads_.clear(); }
-  void read(const Accessor& who, uint64_t address);
+  // The finding, where it is the first read of its kind: others may add to it.
+  Finding* read(const Accessor& who, uint64_t address);
   bool met(uint32_t cluster, int32_t source) const { return reads_.count({cluster, source}) != 0; }
   // The read has another cause.
   void explained(uint32_t cluster, int32_t source) { reads_.erase({cluster, source}); }

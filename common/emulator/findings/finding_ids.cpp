@@ -227,6 +227,10 @@ constexpr FindingId kTable[] = {
      "a matrix instruction is executed by a part of a warp",
      "ldmatrix, stmatrix and mma are executed by whole warps",
      "9.7.14.5"},
+    {Id::register_count, "register-count", kThreads,
+     "setmaxnreg.dec names more registers than a warp has",
+     "setmaxnreg.dec lowers the registers of a thread to the number that it names",
+     "9.7.19.5: setmaxnreg"},
     {Id::missing_grid_wait, "missing-grid-wait", kThreads,
      "a thread or copy uses what the grid in front writes, or writes what that one reads, without "
      "griddepcontrol.wait",

@@ -28,7 +28,7 @@ enum class Id : uint8_t {
   descriptor_unused_bits, operand_mismatch,
   // Threads, warps, CTAs and clusters
   barrier_count, barrier_arrived_twice, barrier_wait_without_arrive, barrier_operand,
-  warp_sync_mask, warp_not_converged, missing_grid_wait, cluster_entry,
+  warp_sync_mask, warp_not_converged, register_count, missing_grid_wait, cluster_entry,
   cluster_exit, cluster_rank,
   // Addresses
   out_of_bounds, use_after_free, misaligned_address, not_shared_memory, write_to_constant, stack_overflow,

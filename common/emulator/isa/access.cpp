@@ -44,6 +44,10 @@ const char* verb(AccessKind kind) {
   f.state = "address " + hex(r.address) + " is " + std::to_string(r.address % bytes) + " mod " +
             std::to_string(bytes);
   f.hint = "align the pointer or use a narrower access";
+  if (bytes >= 8 && r.address % 2 == 0)
+    f.hint += "; mind the units: " + std::to_string(bytes) + " bytes are " + std::to_string(bytes / 2) +
+              " elements of 2 bytes, so an index in pieces of " + std::to_string(bytes) + " bytes is " +
+              std::to_string(bytes / 2) + " times as large in elements";
   at.fault(f);
 }
 

@@ -52,7 +52,9 @@ void check_alignment(const At& at, const char* side, uint64_t address, uint32_t 
            std::string("the ") + side + " of a " + std::to_string(size) + "-byte cp.async is " +
                hex(address) + ", no multiple of " + std::to_string(size),
            "both addresses must be aligned to the copy size (PTX 9.7.9.25.3.1)",
-           "align the address, or copy in smaller pieces");
+           "align the address, or copy in smaller pieces; mind the units: " + std::to_string(size) +
+               " bytes are " + std::to_string(size / 2) + " elements of 2 bytes, so an index in pieces of " +
+               std::to_string(size) + " bytes, or a number of tiles, is no index in elements");
 }
 
 // cp.async.ca.shared{::cta}.global{.L2::cache_hint}{.L2::64B|128B|256B} [dst], [src], 4|8|16

@@ -346,8 +346,9 @@ bool registers_ready(Warp& w, const Group& g) {
   return pool_holds(w, static_cast<unsigned>(w.instruction(g).imm));
 }
 void set_registers(Warp& w, const Inst& in) {
+  const unsigned before = w.registers;
   w.registers = static_cast<unsigned>(in.imm);
-  w.machine.observers.tell(&Observer::on_registers, w, in, w.registers);
+  w.machine.observers.tell(&Observer::on_registers, w, in, w.registers, before);
 }
 void registers_taken(Warp& w, Group& g) {
   set_registers(w, w.instruction(g));

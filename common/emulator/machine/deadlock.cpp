@@ -82,6 +82,12 @@ Finding describe_deadlock(const Machine& machine, const Program& program) {
   if (g.wait.explain) f.why = g.wait.explain(*lead.warp, g);
   f.hint = endless ? "see who was to change the value the loop reads, and whether that thread has returned"
                    : "follow the barrier's counters: who arrives, how often, with how many bytes";
+  if (instruction(lead).action == Action::set_registers) {
+    f.title = "setmaxnreg.inc waits for registers that nobody gives back";
+    f.hint =
+        "setmaxnreg.dec in the warpgroup that needs few, or fewer in this one: the counts of all warpgroups, each times 128 "
+        "threads, within those that the CTA was launched with";
+  }
   machine.observers.tell(&Observer::on_deadlock, waiters, f);
   return f;
 }

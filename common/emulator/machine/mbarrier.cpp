@@ -96,6 +96,15 @@ Mbarrier* find_mbarrier(Cta& cta, uint64_t address) {
 
 namespace {
 
+// "full_bar[3]" behind "full_bar[2]"; "" where the name is no element's.
+std::string name_behind(const std::string& name) {
+  const size_t bracket = name.rfind('[');
+  if (bracket == std::string::npos || name.back() != ']') return "";
+  const std::string number = name.substr(bracket + 1, name.size() - bracket - 2);
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return "";
+  return name.substr(0, bracket + 1) + std::to_string(std::stoul(number) + 1) + "]";
+}
+
 void check_place(const At& at, Cta& cta, uint64_t address) {
   if (address % 8 != 0)
     at.fault(Id::misaligned_address, "the mbarrier address " + hex(address) + " is not a multiple of 8",
@@ -115,16 +124,20 @@ Mbarrier& mbarrier_at(const At& at, Cta& cta, uint64_t address) {
   const std::string name = cta.program.barrier_name(static_cast<uint32_t>(address));
   const bool was_one = cta.mbarriers.count(static_cast<uint32_t>(address)) != 0;
   const Mbarrier* before = was_one || address < 8 ? nullptr : find_mbarrier(cta, address - 8);
+  const std::string behind = before ? name_behind(before->name()) : "";
   const std::string row = before
                               ? "; it lies behind " + before->name() + ", the last that is initialised at " +
                                     cta.program.line_of(before->init_source).brief()
                               : "";
-  at.fault(Id::barrier_not_initialised, name + " of " + cta.text() + " holds no mbarrier",
-           was_one ? "it was destroyed by mbarrier.inval"
-                   : "no mbarrier.init has been executed on this address" + row,
-           was_one ? "initialise it again before this use"
-           : before
-               ? "let the loop of mbarrier.init reach it, or see which index runs past the last stage"
+  at.fault(
+      Id::barrier_not_initialised,
+      behind.empty() || behind == name
+          ? name + " of " + cta.text() + " holds no mbarrier"
+          : behind + " of " + cta.text() + " is no mbarrier: " + before->name() + " is the last of its row",
+      was_one ? "it was destroyed by mbarrier.inval"
+              : "no mbarrier.init has been executed on this address" + row,
+      was_one  ? "initialise it again before this use"
+      : before ? "let the loop of mbarrier.init reach it, or see which index runs past the last stage"
                : "let one thread execute mbarrier.init on it, and a barrier before any other thread uses it");
 }
 

@@ -88,7 +88,7 @@ class Observer {
   virtual void on_wait(Warp&, const Group&) {}
   virtual void on_wait_end(Warp&, const Group&) {}
   // setmaxnreg: the threads of the warp have so many registers from now on.
-  virtual void on_registers(Warp&, const Inst&, unsigned /*registers*/) {}
+  virtual void on_registers(Warp&, const Inst&, unsigned /*registers*/, unsigned /*before*/) {}
   // Lanes that met at a warp-level instruction (bar.warp.sync, shfl.sync, vote.sync, match.sync, elect.sync ...).
   virtual void on_warp_sync(Warp&, const Inst&, uint32_t /*mask*/) {}
   // bar/barrier. arrive: the lanes' earlier accesses are in; leave: the lanes go on after completion `generation`.

@@ -50,7 +50,11 @@ void Overlap::on_async_issue(AsyncOp& op) {
   if (op.barrier) of_copies_.insert(op.barrier);
   if (is_load(op)) loads_[&op.warp->cta] += op.bytes;
   if (op.kind == AsyncOp::Kind::cp_async) warp.cp_async_bytes += op.bytes;
-  if (is_store(op)) stats_.stores_behind_product += warp.open || warp.products > 0;
+  if (is_store(op)) {
+    stats_.stores_behind_product += warp.open || warp.products > 0;
+    raise(stats_.store_groups_ahead, warp.stores);
+    warp.store_open = true;
+  }
   if (op.kind == AsyncOp::Kind::wgmma) {
     raise(stats_.wgmma_groups_ahead, warp.products);
     warp.open = true;
@@ -70,18 +74,23 @@ void Overlap::on_mbarrier_wait(Warp& w, const Inst&, uint32_t, Mbarrier& bar, ui
 
 void Overlap::on_commit(Warp& w, const Inst&, uint32_t, GroupKind kind) {
   OfWarp& warp = warps_[&w];
-  if (kind != GroupKind::wgmma || !warp.open) return;
-  warp.open = false;
-  ++warp.products;
+  if (kind == GroupKind::cp_async) ++stats_.cp_async_groups;
+  bool* const open = kind == GroupKind::wgmma  ? &warp.open
+                     : kind == GroupKind::bulk ? &warp.store_open
+                                               : nullptr;
+  if (!open || !*open) return;
+  *open = false;
+  ++(kind == GroupKind::wgmma ? warp.products : warp.stores);
 }
 
 void Overlap::on_group_wait(Warp& w, const Inst&, uint32_t, GroupKind kind, uint32_t n, bool) {
   OfWarp& warp = warps_[&w];
   if (kind == GroupKind::cp_async) raise(stats_.copy_bytes_ahead, warp.cp_async_bytes);
   if (kind == GroupKind::wgmma) warp.products = std::min<uint64_t>(warp.products, n);
+  if (kind == GroupKind::bulk) warp.stores = std::min<uint64_t>(warp.stores, n);
 }
 
-void Overlap::on_registers(Warp& w, const Inst&, unsigned) {
+void Overlap::on_registers(Warp& w, const Inst&, unsigned, unsigned) {
   OfWarp& warp = warps_[&w];
   stats_.setmaxnreg_warps += !warp.moved_registers;
   warp.moved_registers = true;

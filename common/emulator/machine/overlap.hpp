@@ -22,7 +22,7 @@ class Overlap : public Observer {
                         bool acquire) override;
   void on_commit(Warp&, const Inst&, uint32_t mask, GroupKind) override;
   void on_group_wait(Warp&, const Inst&, uint32_t mask, GroupKind, uint32_t n, bool read) override;
-  void on_registers(Warp&, const Inst&, unsigned registers) override;
+  void on_registers(Warp&, const Inst&, unsigned registers, unsigned before) override;
   std::unique_ptr<Observer> beside() override;
   void join(Observer& beside) override { stats_.add(static_cast<Overlap&>(beside).stats_); }
 
@@ -31,6 +31,8 @@ class Overlap : public Observer {
     uint64_t cp_async_bytes = 0;  // in flight
     uint64_t products = 0;        // groups of wgmma that are committed and not waited for
     bool open = false;            // a product is issued and not committed
+    uint64_t stores = 0;          // groups of bulk and tensor stores that are committed and not waited for
+    bool store_open = false;
     bool moved_registers = false;
   };
   Stats& stats_;

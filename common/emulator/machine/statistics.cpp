@@ -10,7 +10,7 @@
 
 namespace emu {
 
-static_assert(sizeof(Stats) == (31 + kClasses) * sizeof(uint64_t), "add() and json() name every counter");
+static_assert(sizeof(Stats) == (33 + kClasses) * sizeof(uint64_t), "add() and json() name every counter");
 
 std::string Stats::json() const {
   json::Object o;
@@ -21,6 +21,7 @@ std::string Stats::json() const {
     o.add(std::string("thread_instructions.") + kClassNames[i], thread_instructions_of[i]);
   o.add("cp_async.issued", cp_async_issued);
   o.add("cp_async.bytes", cp_async_bytes);
+  o.add("cp_async.groups", cp_async_groups);
   o.add("bulk.load.issued", bulk_load_issued);
   o.add("bulk.load.bytes", bulk_load_bytes);
   o.add("bulk.store.issued", bulk_store_issued);
@@ -40,6 +41,7 @@ std::string Stats::json() const {
   o.add("copy.bytes_ahead", copy_bytes_ahead);
   o.add("wgmma.groups_ahead", wgmma_groups_ahead);
   o.add("stores.behind_product", stores_behind_product);
+  o.add("stores.groups_ahead", store_groups_ahead);
   o.add("wgmma.registers", wgmma_registers);
   o.add("setmaxnreg.warps", setmaxnreg_warps);
   o.add("setmaxnreg.registers", setmaxnreg_registers);
@@ -56,6 +58,7 @@ void Stats::add(const Stats& more) {
                                &Stats::thread_instructions,
                                &Stats::cp_async_issued,
                                &Stats::cp_async_bytes,
+                               &Stats::cp_async_groups,
                                &Stats::bulk_load_issued,
                                &Stats::bulk_load_bytes,
                                &Stats::bulk_store_issued,
@@ -71,6 +74,7 @@ void Stats::add(const Stats& more) {
                                &Stats::mbarrier_phases_completed,
                                &Stats::wgmma_issued,
                                &Stats::wgmma_flop,
+                               &Stats::stores_behind_product,
                                &Stats::setmaxnreg_warps,
                                &Stats::global_load_bytes,
                                &Stats::global_store_bytes,
@@ -78,8 +82,9 @@ void Stats::add(const Stats& more) {
                                &Stats::shared_store_bytes})
     this->*sum += more.*sum;
   for (size_t i = 0; i < kClasses; ++i) thread_instructions_of[i] += more.thread_instructions_of[i];
-  for (uint64_t Stats::*most : {&Stats::copy_issuing_threads, &Stats::copy_bytes_ahead,
-                                &Stats::wgmma_groups_ahead, &Stats::setmaxnreg_registers})
+  for (uint64_t Stats::*most :
+       {&Stats::copy_issuing_threads, &Stats::copy_bytes_ahead, &Stats::wgmma_groups_ahead,
+        &Stats::store_groups_ahead, &Stats::setmaxnreg_registers})
     this->*most = std::max(this->*most, more.*most);
   if (more.wgmma_registers && (!wgmma_registers || more.wgmma_registers < wgmma_registers))
     wgmma_registers = more.wgmma_registers;

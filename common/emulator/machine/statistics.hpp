@@ -16,6 +16,7 @@ struct Stats {
   uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
   std::array<uint64_t, kClasses> thread_instructions_of = {};  // by Class
   uint64_t cp_async_issued = 0, cp_async_bytes = 0;
+  uint64_t cp_async_groups = 0;  // commits by warps
   uint64_t bulk_load_issued = 0, bulk_load_bytes = 0, bulk_store_issued = 0, bulk_store_bytes = 0;
   uint64_t tensor_load_issued = 0, tensor_load_bytes = 0, tensor_store_issued = 0, tensor_store_bytes = 0;
   uint64_t copy_issuing_threads = 0;  // the largest number in one CTA
@@ -27,6 +28,8 @@ struct Stats {
   // were not waited for when the next wgmma was issued.
   uint64_t copy_bytes_ahead = 0, wgmma_groups_ahead = 0;
   uint64_t stores_behind_product = 0;  // bulk and tensor stores of a warp that had a wgmma in flight
+  uint64_t store_groups_ahead =
+      0;  // the most groups of a warp's stores that were not waited for when it issued the next store
   // Warps that executed setmaxnreg; the most registers that all warps of a CTA had after one, those that have ended too.
   uint64_t setmaxnreg_warps = 0, setmaxnreg_registers = 0;
   uint64_t wgmma_registers = 0;  // the fewest that a thread had that executed one

@@ -291,7 +291,7 @@ void Recorder::on_fence(Warp& warp, const Inst& inst, uint32_t mask, FenceKind k
   if (Event* e = add("fence", warp, inst, mask)) e->texts.emplace_back("kind", name_of(kind));
 }
 
-void Recorder::on_registers(Warp& warp, const Inst& inst, unsigned registers) {
+void Recorder::on_registers(Warp& warp, const Inst& inst, unsigned registers, unsigned) {
   if (Event* e = add("registers", warp, inst, warp.live)) (*e)["registers"] = registers;
 }
 

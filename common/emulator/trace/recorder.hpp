@@ -34,7 +34,7 @@ class Recorder final : public Observer {
   void on_turn(Warp&, const Turn&) override;
   void on_access(Warp&, const Inst&, const AccessEvent&) override;
   void on_fence(Warp&, const Inst&, uint32_t mask, FenceKind, bool cluster_or_wider) override;
-  void on_registers(Warp&, const Inst&, unsigned registers) override;
+  void on_registers(Warp&, const Inst&, unsigned registers, unsigned before) override;
   void on_grid_dependency(Warp&, const Inst&, uint32_t mask, bool wait) override;
 
   void on_bar_arrive(Warp&, const Inst&, uint32_t mask, uint32_t barrier, uint64_t generation,
