@@ -6,23 +6,12 @@
 
 #include "emulator/isa/access.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/isa/warp_matrix.hpp"
 #include "emulator/machine/machine.hpp"
 #include "emulator/numerics/matrix_operands.hpp"
 
 namespace emu {
 namespace {
-
-// Everything in this file is .sync.aligned: all 32 lanes execute it together.
-bool gather_warp(Warp& w, const Inst& in, uint32_t mask) {
-  if (!w.all_here(~0u)) return false;
-  if (mask != ~0u)
-    w.fault(in, __builtin_ctz(mask), Id::warp_not_converged,
-            "only " + std::to_string(__builtin_popcount(mask)) +
-                " of the 32 lanes of a warp reach a matrix instruction",
-            "it is .sync.aligned: all lanes of the warp execute the same one",
-            "let whole warps take the same branch");
-  return true;
-}
 
 // ---- ldmatrix, stmatrix
 // A matrix is 8 rows of 8 16-bit elements. Row r of matrix i is the 16 bytes at the address of lane 8 * i + r.
@@ -283,13 +272,7 @@ void decode_mma(Decoder& d, const Match& m, Inst& in) {
   x.numbers[kSaturate] = m.has("satfinite");
   const Type slot_type = type_d == Type::f16 ? Type::b32 : type_d;
   const auto add = [&](size_t operand, int64_t count, bool destination, Type type) {
-    const Operand& o = d.operand(operand);
-    const std::vector<Operand> items = o.kind == Operand::Kind::vec ? o.items : std::vector<Operand>{o};
-    if (items.size() != static_cast<size_t>(count))
-      d.refuse("operand " + std::to_string(operand + 1) + " must be a vector of " + std::to_string(count) +
-               " registers");
-    for (const Operand& item : items)
-      x.refs.push_back(destination ? d.destination(item, type) : d.source(item, type));
+    add_registers(d, x, operand, static_cast<size_t>(count), destination, type);
   };
   add(0, x.numbers[kRegistersD], true, slot_type);
   add(1, x.numbers[kRegistersA], false, Type::b32);

@@ -6,22 +6,12 @@
 
 #include "emulator/isa/access.hpp"
 #include "emulator/isa/operands.hpp"
+#include "emulator/isa/warp_matrix.hpp"
 #include "emulator/machine/machine.hpp"
 #include "emulator/numerics/matrix_operands.hpp"
 
 namespace emu {
 namespace {
-
-bool gather_warp(Warp& w, const Inst& in, uint32_t mask) {
-  if (!w.all_here(~0u)) return false;
-  if (mask != ~0u)
-    w.fault(in, __builtin_ctz(mask), Id::warp_not_converged,
-            "only " + std::to_string(__builtin_popcount(mask)) +
-                " of the 32 lanes of a warp reach a matrix instruction",
-            "it is .sync.aligned: all lanes of the warp execute the same one",
-            "let whole warps take the same branch");
-  return true;
-}
 
 // ---- fragments
 // Which elements a lane holds is nobody's business but these three instructions'. A and B lie in the lanes row by row, as often
@@ -245,14 +235,8 @@ void parse_shape(const std::string& text, std::vector<int64_t>& x) {
 }
 
 void add_registers(Decoder& d, Extra& x, size_t operand, const Fragment& f, bool destination) {
-  const Operand& o = d.operand(operand);
-  const std::vector<Operand> items = o.kind == Operand::Kind::vec ? o.items : std::vector<Operand>{o};
-  if (items.size() != registers_of(f))
-    d.refuse("operand " + std::to_string(operand + 1) + " must be a vector of " +
-             std::to_string(registers_of(f)) + " registers");
   const Type type = f.type == Type::f32 || f.type == Type::s32 ? f.type : Type::b32;
-  for (const Operand& item : items)
-    x.refs.push_back(destination ? d.destination(item, type) : d.source(item, type));
+  add_registers(d, x, operand, registers_of(f), destination, type);
 }
 
 void decode_access(Decoder& d, const Match& m, Inst& in) {
