@@ -5,23 +5,26 @@ import os
 import subprocess
 import sys
 from importlib import util
+from pathlib import Path
 
 from workbook.base import BUILD, OK, ROOT, WRONG, Stop, handed_out, paragraph, shown
 
 
-def later(name):
-    """A module of the tool that is read when a command uses it: no command needs them all, and the tests start hundreds."""
-    spec = util.find_spec(f"workbook.{name}")
-    spec.loader = util.LazyLoader(spec.loader)
-    module = sys.modules[spec.name] = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def read_when_used(folder):
+    """Has each module of the tool read when a command uses it: no command needs them all, and the tests start hundreds."""
+    for path in folder.glob("*.py"):
+        name = f"workbook.{path.stem}"
+        if path.stem == "__main__" or name in sys.modules:
+            continue
+        spec = util.find_spec(name)
+        spec.loader = util.LazyLoader(spec.loader)
+        sys.modules[name] = util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
 
 
-(bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, fuzz_isa, ladder, lessons, oldest_ptx, one_file,
- pages, predict, program, recorded, report, student, trace) = map(later, (
-     "bench_emulator", "bug_commands", "bug_record", "bugs", "build", "check", "ctest", "device", "docs", "fuzz_isa", "ladder", "lessons",
-     "oldest_ptx", "one_file", "pages", "predict", "program", "recorded", "report", "student", "trace"))
+read_when_used(Path(__file__).parent)
+from workbook import bench_emulator, bug_commands, bug_record, bugs, build, check, ctest, device, docs, fuzz_isa, ladder, lessons  # noqa: E402
+from workbook import oldest_ptx, one_file, pages, predict, program, recorded, report, student, trace  # noqa: E402
 
 
 def break_it(lesson, name):
